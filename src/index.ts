@@ -3,6 +3,7 @@
  */
 export type {
   AnyJob,
+  AnyMessage,
   ArtifactContent,
   ArtifactDraft,
   ArtifactPlace,
@@ -31,6 +32,10 @@ export type {
   JobDetails,
   JobOptions,
   LimitOptions,
+  MessageDefinition,
+  MessageGiven,
+  MessageOptions,
+  MessageValue,
   OutcomeOf,
   Pipeline,
   PipelineDefinition,
@@ -50,6 +55,7 @@ export type {
   StalledOptions,
   StandardSchema,
   StoredArtifact,
+  WaitForOptions,
   WriteOptions,
 } from './definition/index.ts'
 export {
@@ -62,6 +68,7 @@ export {
   InvalidDefinition,
   InvalidValue,
   job,
+  message,
   pipeline,
   RetryAfter,
   StageOutputs,

@@ -58,6 +58,15 @@ export { CHILD_NAMES, inputFor, inputOf, specOf, timeOf } from './job-spec.ts'
 export type { OptionNames } from './known-options.ts'
 export { KnownOptions, shown } from './known-options.ts'
 export { fromJson, toJson, UnreadablePayload, UnserializableValue } from './json-value.ts'
+export { jsonSchemaIssues } from './json-schema.ts'
+export type {
+  AnyMessage,
+  MessageDefinition,
+  MessageGiven,
+  MessageOptions,
+  MessageValue,
+} from './message-definition.ts'
+export { isMessage, message } from './message-definition.ts'
 export type {
   AnyPipeline,
   FailureContext,
@@ -88,4 +97,4 @@ export type { ReadOutputs, SegmentOutput, StageOutputsPage } from './stage-outpu
 export { outputFrom, StageOutputs } from './stage-outputs.ts'
 export type { StandardSchema } from './standard-schema.ts'
 export { typed, validated, validatedStored } from './standard-schema.ts'
-export type { HandlerWait, RunWaits } from './waiting.ts'
+export type { HandlerWait, RunWaits, WaitForOptions } from './waiting.ts'

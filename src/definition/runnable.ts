@@ -7,6 +7,7 @@ import type { AnyEffect, EffectCall } from './effect-definition.ts'
 import { InvalidDefinition } from './errors.ts'
 import type { InputTerms } from './job-spec.ts'
 import { shown } from './known-options.ts'
+import type { AnyMessage } from './message-definition.ts'
 import type { StalledRule } from './policy.ts'
 import type { RetryAfter } from './retry-after.ts'
 import type { GivenTo, MaybeSchema, StandardSchema, ValueOf } from './standard-schema.ts'
@@ -28,7 +29,11 @@ export interface JobDetails {
 }
 
 /** What a handler is given. Its functions need no `this`: handlers take them apart. */
-export interface RunContext<Value, Effects extends readonly AnyEffect[]> extends RunWaits {
+export interface RunContext<
+  Value,
+  Effects extends readonly AnyEffect[],
+  Messages extends readonly AnyMessage[] = readonly AnyMessage[],
+> extends RunWaits<Messages> {
   readonly input: Value
   readonly job: JobDetails
   /** Aborted with an `Aborted` as its reason: lease lost, cancelled, timed out, shutdown or suspended. */
@@ -90,6 +95,8 @@ export interface Runnable extends InputTerms {
   /** Not stored with the job: the worker looks. */
   readonly stalled: StalledRule
   readonly effects: ReadonlyMap<string, AnyEffect>
+  /** That can be sent to it. */
+  readonly messages: ReadonlyMap<string, AnyMessage>
   /** A valid artifact of an earlier attempt is the output, and the handler is not run. */
   readonly reuse: 'valid' | null
   readonly classify: Classify | null

@@ -7,6 +7,7 @@ import type { WorkerOptions } from '../worker/index.ts'
 import type { Actor } from './actor.ts'
 import type { BackupOptions } from './artifacts/backup.ts'
 import type { ListFilter } from './client/job-list.ts'
+import type { SendOptions } from './client/messages.ts'
 import type { EraseOptions } from './operator/erasure.ts'
 import type {
   DiscardOptions,
@@ -29,6 +30,7 @@ const PLACES = ['after', 'limit']
 
 export const CALL_OPTIONS = {
   actor: new KnownOptions<Actor>(ACTOR),
+  send: new KnownOptions<SendOptions>({ ...ACTOR, id: true, stage: true, segment: true }),
   task: new KnownOptions<DiscardOptions>(TASK),
   retry: new KnownOptions<RetryJobOptions>({ ...TASK, input: true, definition: true }),
   force: new KnownOptions<ForceOptions>({ ...TASK, to: true, output: true }),

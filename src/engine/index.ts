@@ -13,6 +13,7 @@ export type { Broken, Health, OutageInfo, StalledInfo, Unserved } from './inspec
 export type { EngineMetrics } from './inspect/engine-metrics.ts'
 export type { HolderInfo } from './inspect/holder-info.ts'
 export type { JobList, JobListItem, ListFilter } from './client/job-list.ts'
+export type { SendOptions, SentMessage } from './client/messages.ts'
 export type { FailureReason } from './failure-reason.ts'
 export type { ExecutionInfo, ExecutionsFilter, ExecutionsPage } from './inspect/executions.ts'
 export type { EffectInfo, JobInfo, SegmentInfo, StageInfo } from './client/job-info.ts'

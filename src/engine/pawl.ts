@@ -6,8 +6,10 @@
  */
 import type {
   AnyJob,
+  AnyMessage,
   ArtifactPlace,
   Duration,
+  MessageGiven,
   OutcomeOf,
   SubmitArguments,
   SubmitDefaults,
@@ -33,6 +35,8 @@ import type { JobInfo } from './client/job-info.ts'
 import { jobInfo } from './client/job-info.ts'
 import type { JobList, ListFilter } from './client/job-list.ts'
 import { jobList } from './client/job-list.ts'
+import type { SendOptions, SentMessage } from './client/messages.ts'
+import { Messages } from './client/messages.ts'
 import { Results } from './client/results.ts'
 import { momentOf, Snapshot } from './client/snapshot.ts'
 import type { ItemOptions, SubmitOptions, SubmitSummary } from './client/submitter.ts'
@@ -156,6 +160,7 @@ export class Pawl {
   readonly #place: ArtifactPlace
   readonly #sweep: ArtifactSweep
   readonly #operator: Operator
+  readonly #messages: Messages
   readonly #erasure: Erasure
   readonly #results: Results
   readonly #commandListeners: CommandListeners
@@ -196,6 +201,7 @@ export class Pawl {
     this.#healthWatch = this.#newHealthWatch(notify)
     const definitionOf: DefinitionOf = (type) => this.#definitions.get(type) ?? null
     this.#operator = new Operator(store, this.#batcher, definitionOf, this.#now, this.#refusals)
+    this.#messages = new Messages(store, this.#batcher, definitionOf)
     this.quarantine = new Quarantine({
       store,
       batcher: this.#batcher,
@@ -384,6 +390,21 @@ export class Pawl {
   workers(): Promise<readonly WorkerInfo[]> {
     if (this.#closing !== null) return Promise.reject(new StoreClosed())
     return this.#presenceLoop.workers()
+  }
+
+  /**
+   * Sends a message to a job. It is kept from now on, whether or not the job waits for it yet; the same `id`
+   * again does nothing.
+   */
+  async send<M extends AnyMessage>(
+    id: string,
+    message: M | string,
+    value?: MessageGiven<M>,
+    options: SendOptions = {},
+  ): Promise<SentMessage> {
+    assertJobId(id)
+    CALL_OPTIONS.send.assert(options, 'send()', `send(id, message, value, { by: 'ada' })`)
+    return this.#messages.send(id, message, value, options)
   }
 
   async cancel(id: string, actor: Actor = {}): Promise<void> {

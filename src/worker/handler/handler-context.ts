@@ -6,6 +6,7 @@
  */
 import { inspect } from 'node:util'
 import type {
+  AnyMessage,
   ArtifactDraft,
   ArtifactPlace,
   ArtifactRef,
@@ -20,6 +21,7 @@ import type {
   StageDetails,
   StoredArtifact,
   SubmitDefaults,
+  WaitForOptions,
 } from '../../definition/index.ts'
 import {
   assertName,
@@ -46,6 +48,7 @@ import { Drafts, isArtifactStep } from '../artifact/drafts.ts'
 import type { TaskOnFile } from '../artifact/paths.ts'
 import { openStored, withinReach } from '../artifact/stored-artifact.ts'
 import { HandlerWaits } from './handler-waits.ts'
+import { messageTerms } from './message-terms.ts'
 import type { SharedValues } from './shared-values.ts'
 import { sleepTerms, sleepUntilTerms } from './sleep-terms.ts'
 import type { WaitPort } from './wait-port.ts'
@@ -170,6 +173,11 @@ export class HandlerContext {
 
   get sleepUntil(): (name: string, time: Date | number) => HandlerWait<void> {
     return (name, time) => this.#ownWaits().make(sleepUntilTerms(name, time)) as HandlerWait<void>
+  }
+
+  get waitFor(): (message: AnyMessage, options?: WaitForOptions) => HandlerWait<unknown> {
+    return (message, options) =>
+      this.#ownWaits().make(messageTerms(this.#definition, message, options))
   }
 
   get progress(): (value: unknown) => void {

@@ -12,7 +12,7 @@
  */
 import type { JobDetails, Runnable } from '../../definition/index.ts'
 import { InvalidDefinition } from '../../definition/index.ts'
-import type { Wait, WaitsNeeded, WaitSpec } from '../../kernel/index.ts'
+import type { Message, Payload, Wait, WaitsNeeded, WaitSpec } from '../../kernel/index.ts'
 import type { ClaimedWaiting } from '../../store/index.ts'
 import { eventLoopTurn } from '../../store/index.ts'
 import type { AbortHandle } from '../abort-handle.ts'
@@ -44,6 +44,8 @@ export class HandlerWaits {
   readonly #made = new Set<WaitNode>()
   /** Those that were begun and are not over. */
   readonly #pending = new Set<WaitNode>()
+  /** Messages that were there when the job was claimed, and that this run neither took nor skipped. */
+  #kept: readonly Readonly<Message>[]
   /** Messages that do not fit, until the store has heard of it. */
   #unfit: string[] = []
   /** In the order in which they ended here: all of them AFTER what was on record. */
@@ -54,6 +56,7 @@ export class HandlerWaits {
 
   constructor(parts: HandlerWaitsParts) {
     this.#parts = parts
+    this.#kept = parts.waiting?.messages ?? []
   }
 
   make(terms: WaitTerms): SingleWait {
@@ -140,13 +143,24 @@ export class HandlerWaits {
     const open = [...new Set(nodes.flatMap((node) => node.open))]
     const needs: WaitsNeeded = nodes.length === 1 ? (nodes[0] as WaitNode).needs : 'any'
     if (open.every((wait) => this.#isShort(wait))) return this.#waitInPlace(open, needs)
-    const settled = await this.#parts.port.suspend({
-      needs,
-      waits: open.map(({ terms }) => terms.spec),
-      unfit: this.#unfit,
-    })
+    const settled =
+      this.#keptFor(open) ??
+      (await this.#parts.port.suspend({
+        needs,
+        waits: open.map(({ terms }) => terms.spec),
+        unfit: this.#unfit,
+      }))
     const wait = open.find(({ name }) => name === settled.name) as SingleWait
     await this.#endBy(wait, settled)
+  }
+
+  /** A message that was there when the job was claimed: the store need not be asked. */
+  #keptFor(open: readonly SingleWait[]): SettledWait | null {
+    for (const { name, terms } of open) {
+      const kept = this.#kept.find((one) => one.name === terms.spec.message)
+      if (kept !== undefined) return { name, by: { id: kept.id, value: kept.value as Payload } }
+    }
+    return null
   }
 
   /** One that is on record is as long as the record says. */
@@ -179,6 +193,7 @@ export class HandlerWaits {
         return
       }
       const message = by?.id ?? null
+      this.#forgetKept(message)
       const answer = await port.endWait({ wait: wait.terms.spec, message, unfit: this.#unfit })
       if (answer.kind === 'ended') {
         this.#unfit = []
@@ -189,6 +204,10 @@ export class HandlerWaits {
     }
   }
 
+  #forgetKept(id: string | null): void {
+    this.#kept = this.#kept.filter((one) => one.id !== id)
+  }
+
   #endedNow({ callee }: WaitSpec, message: string | null, value: string | null): EndedWait {
     const by = message === null ? 'time' : callee === null ? 'message' : 'callee'
     this.#endedHere += 1
@@ -197,6 +216,7 @@ export class HandlerWaits {
 
   /** On record with the next report of a wait. */
   #skip(wait: string, id: string, why: string): void {
+    this.#forgetKept(id)
     this.#unfit.push(id)
     this.#parts.log(`Message '${id}' does not fit wait '${wait}', and is skipped: ${why}`)
   }
