@@ -20,6 +20,16 @@ export { isCommit, makeCommit } from './commit.ts'
 export type { ByInputOptions } from './by-input.ts'
 export type { Contract, ContractOptions, HandlerOptions } from './contract.ts'
 export { contract, handle, noHandler } from './contract.ts'
+export type { FailedAt, FailedWhy } from './job-errors.ts'
+export {
+  JobDeadlinePassed,
+  JobFailed,
+  JobWasCancelled,
+  JobWasErased,
+  placeOf,
+} from './job-errors.ts'
+export type { LastStage } from './pipeline-result.ts'
+export { pipelineResult } from './pipeline-result.ts'
 export type { Duration } from './duration.ts'
 export { toMs } from './duration.ts'
 export type {
@@ -97,4 +107,4 @@ export type { ReadOutputs, SegmentOutput, StageOutputsPage } from './stage-outpu
 export { outputFrom, StageOutputs } from './stage-outputs.ts'
 export type { StandardSchema } from './standard-schema.ts'
 export { typed, validated, validatedStored } from './standard-schema.ts'
-export type { HandlerWait, RunWaits, WaitForOptions } from './waiting.ts'
+export type { CallOptions, HandlerWait, RunWaits, WaitForOptions, WaitsGiven } from './waiting.ts'

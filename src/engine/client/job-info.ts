@@ -27,6 +27,8 @@ import type { FailureReason } from '../failure-reason.ts'
 import { failureReason } from '../failure-reason.ts'
 import type { ExecutionInfo } from '../inspect/executions.ts'
 import { newestExecutions } from '../inspect/executions.ts'
+import type { WaitInfo } from '../inspect/wait-info.ts'
+import { pendingWaits, waitInfo } from '../inspect/wait-info.ts'
 import { sentence } from '../lost-lease.ts'
 
 export interface EffectInfo {
@@ -97,6 +99,8 @@ export interface JobInfo {
   readonly executions: readonly ExecutionInfo[]
   readonly effects: readonly EffectInfo[]
   readonly steps: readonly string[]
+  /** What it waits for now; of a pipeline, what the task of each stage does that goes on first. */
+  readonly waits: readonly WaitInfo[]
   /** Null for a pipeline: each of its stages has its own. */
   readonly queue: string | null
   /** Of a pipeline; none of a plain job. */
@@ -204,7 +208,15 @@ async function firstStart(store: Queries, job: string): Promise<number | null> {
 
 type JobPart = Pick<
   JobInfo,
-  'input' | 'maxRetries' | 'effects' | 'steps' | 'queue' | 'stages' | 'dueAt' | 'completedAt'
+  | 'input'
+  | 'maxRetries'
+  | 'effects'
+  | 'steps'
+  | 'waits'
+  | 'queue'
+  | 'stages'
+  | 'dueAt'
+  | 'completedAt'
 >
 
 function plainPart({ job, state }: JobOverview, task: Task): JobPart {
@@ -213,6 +225,7 @@ function plainPart({ job, state }: JobOverview, task: Task): JobPart {
     maxRetries: task.budget,
     effects: effectsOf(task),
     steps: task.steps.map(({ name }) => name),
+    waits: pendingWaits(task).map(waitInfo),
     queue: task.policy.queue,
     stages: [],
     dueAt: new Date(task.dueAt),
@@ -236,6 +249,7 @@ function pipelinePart({ job, state, stages }: JobOverview): JobPart {
     maxRetries: null,
     effects: [],
     steps: [],
+    waits: stages.flatMap(({ next }) => (next === null ? [] : pendingWaits(next).map(waitInfo))),
     queue: null,
     stages: stages.map((stage, i) => stageInfo(specs[i] as StageSpec, stage)),
     dueAt: new Date(job.dueAt),

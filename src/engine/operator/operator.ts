@@ -8,6 +8,7 @@ import {
   fromJson,
   inputFor,
   InvalidDefinition,
+  JobWasErased,
   timeOf,
   toJson,
   toMs,
@@ -18,7 +19,7 @@ import type { CommandBatcher } from '../../store/command-batcher.ts'
 import type { JobView, Store } from '../../store/index.ts'
 import type { Actor } from '../actor.ts'
 import { actorOrDefault } from '../actor.ts'
-import { JobWasErased, Refused, UnknownJob } from '../errors.ts'
+import { Refused, UnknownJob } from '../errors.ts'
 import type { Refusals } from '../refusals.ts'
 import { newJobId } from '../random.ts'
 

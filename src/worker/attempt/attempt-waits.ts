@@ -8,7 +8,7 @@
 import type { Command, LeaseAddress, Rejection } from '../../kernel/index.ts'
 import { calleeId } from '../../kernel/index.ts'
 import type { Timing } from '../../store/clock.ts'
-import type { Answer } from '../../store/index.ts'
+import type { Answer, ClaimedWaiting } from '../../store/index.ts'
 import type { AbortHandle } from '../abort-handle.ts'
 import { refusal } from '../handler/failure.ts'
 import type {
@@ -24,6 +24,8 @@ import type { TimeLimit } from './time-limit.ts'
 export interface AttemptWaitsParts {
   readonly address: LeaseAddress
   readonly definitionVersion: number
+  /** As the claim had it. */
+  readonly waiting: ClaimedWaiting | null
   readonly timing: Timing
   readonly keeper: LeaseKeeper
   readonly held: HeldLease
@@ -38,7 +40,7 @@ export interface AttemptWaitsParts {
   readonly loseLease: () => Promise<void>
 }
 
-export class AttemptWaits implements WaitPort {
+export class AttemptWaits implements Pick<WaitPort, 'suspend' | 'endWait' | 'rest'> {
   readonly #parts: AttemptWaitsParts
 
   constructor(parts: AttemptWaitsParts) {
@@ -51,7 +53,7 @@ export class AttemptWaits implements WaitPort {
     // BEFORE the lease ends: an extension that comes later would be refused on record.
     keeper.drop(held)
     const report = { type: 'SuspendExecution', ...address, ...request, definitionVersion } as const
-    const [answer] = await this.#parts.send([report, ...calleesOf(request)])
+    const [answer] = await this.#parts.send([report, ...this.#newCallees(request)])
     const { verdict, rejection } = answer as Answer
     if (verdict === 'committed') {
       abortHandle.stop('suspended')
@@ -91,21 +93,21 @@ export class AttemptWaits implements WaitPort {
     this.#parts.heard()
   }
 
+  /** In the same batch, AFTER the suspension that carries them. If that is refused, so are they. */
+  #newCallees({ waits }: SuspendRequest): Command[] {
+    const known = new Set(this.#parts.waiting?.waits.map(({ name }) => name))
+    return waits.flatMap(({ name, callee: spec }) => {
+      if (spec?.caller == null || known.has(name)) return []
+      return [{ type: 'SubmitJob', job: calleeId(spec.caller), spec }]
+    })
+  }
+
   /** What the handler is thrown: it asked for something wrong, or its lease is lost. */
   async #refused(rejection: Rejection | null): Promise<Error> {
     if (rejection !== null) return refusal(rejection)
     await this.#parts.loseLease()
     return this.#parts.abortHandle.aborted()
   }
-}
-
-/** In the same batch, AFTER the suspension that carries them. If that is refused, so are they. */
-function calleesOf({ waits }: SuspendRequest): Command[] {
-  return waits.flatMap(({ callee }) =>
-    callee?.caller == null
-      ? []
-      : [{ type: 'SubmitJob', job: calleeId(callee.caller), spec: callee }],
-  )
 }
 
 /** Null: it was refused for another reason. */

@@ -31,6 +31,7 @@ import { requestOf } from '../handler/handler-context.ts'
 import type { HandlerOutcome } from '../handler/handler.ts'
 import type { SharedValues } from '../handler/shared-values.ts'
 import type {
+  CalleeOutcome,
   EndWaitAnswer,
   EndWaitRequest,
   SettledWait,
@@ -319,6 +320,7 @@ export class Attempt implements HandlerPort, LeaseHolder {
     this.#waits ??= new AttemptWaits({
       address: this.#address,
       definitionVersion: this.#definition.version,
+      waiting: this.claimed.waiting,
       timing,
       keeper,
       held: this.#held,
@@ -351,10 +353,13 @@ export class Attempt implements HandlerPort, LeaseHolder {
     return this.claimed.input ?? this.#found(await this.#parts.store.query({ kind: 'input', job }))
   }
 
-  async outputs(stage: number, after: number): Promise<OutputsPage> {
-    const { job } = this.#address
+  async outputs(stage: number, after: number, job = this.#address.job): Promise<OutputsPage> {
     const limit = OUTPUTS_PAGE
     return this.#found(await this.#parts.store.query({ kind: 'outputs', job, stage, after, limit }))
+  }
+
+  async callee(job: string): Promise<CalleeOutcome> {
+    return this.#found(await this.#parts.store.query({ kind: 'outcome', job }))
   }
 
   /** A job that is gone has lost its lease: the handler must not take it for a stage without outputs. */

@@ -6,10 +6,12 @@
  */
 import { inspect } from 'node:util'
 import type {
+  AnyJob,
   AnyMessage,
   ArtifactDraft,
   ArtifactPlace,
   ArtifactRef,
+  CallOptions,
   ChildCall,
   Duration,
   EffectCall,
@@ -40,13 +42,13 @@ import type {
   ClaimedSegment,
   ClaimedWaiting,
   Ending,
-  OutputsPage,
   PriorStage,
 } from '../../store/index.ts'
 import type { AbortHandle } from '../abort-handle.ts'
 import { Drafts, isArtifactStep } from '../artifact/drafts.ts'
 import type { TaskOnFile } from '../artifact/paths.ts'
 import { openStored, withinReach } from '../artifact/stored-artifact.ts'
+import { callTerms } from './call-terms.ts'
 import { HandlerWaits } from './handler-waits.ts'
 import { messageTerms } from './message-terms.ts'
 import type { SharedValues } from './shared-values.ts'
@@ -66,6 +68,8 @@ export interface HandlerRequest {
   readonly steps: readonly { readonly name: string; readonly value: Payload }[]
   /** Null: nothing is on record. */
   readonly waiting: ClaimedWaiting | null
+  /** The task, as jobs that it calls name it. */
+  readonly caller: CallingTask
   /** Null: a plain job. */
   readonly stage: StageRequest | null
   /** Of the engine, for children whose definitions do not say all; null: it has none. */
@@ -82,14 +86,19 @@ export interface HandlerPort extends WaitPort {
   heard(): void
   /** What the job was submitted with. */
   input(): Promise<Payload>
-  /** A page of the outputs of a stage, of segments after this one. */
-  outputs(stage: number, after: number): Promise<OutputsPage>
   /** Shared by all runs of this worker in this thread. */
   readonly shared: SharedValues
   /** Null: they are out of reach from where the handler runs. */
   readonly artifacts: ArtifactPlace | null
   /** Why nothing of the user's can be written with the commit; null: it can. */
   readonly noWrites: string | null
+}
+
+export interface CallingTask {
+  readonly stage: number
+  readonly segment: number
+  /** Of what it calls. */
+  readonly depth: number
 }
 
 /** What a request has more if it is about a stage. */
@@ -112,7 +121,9 @@ export function requestOf(
   const job = { id, type, attempt, lease, queue, priority, metadata, schedule }
   const { submittedAt, waiting } = claimed
   const stage = stageRequestOf(claimed)
-  return { job, store, submittedAt, version, input, steps, waiting, stage, defaults }
+  const { stage: index, segment } = claimed
+  const caller = { stage: index, segment, depth: (claimed.caller?.depth ?? 0) + 1 }
+  return { job, store, submittedAt, version, input, steps, waiting, caller, stage, defaults }
 }
 
 function stageRequestOf(claimed: Claimed): StageRequest | null {
@@ -178,6 +189,32 @@ export class HandlerContext {
   get waitFor(): (message: AnyMessage, options?: WaitForOptions) => HandlerWait<unknown> {
     return (message, options) =>
       this.#ownWaits().make(messageTerms(this.#definition, message, options))
+  }
+
+  get call(): (
+    name: string,
+    job: AnyJob,
+    input?: unknown,
+    options?: CallOptions,
+  ) => HandlerWait<unknown> {
+    return (name, job, input, options) => {
+      const waits = this.#ownWaits()
+      const known = waits.known(name)?.callee ?? null
+      const { caller, submittedAt } = this.#request
+      const { id, lease } = this.job
+      // Of the attempt that calls first, and of this life of the id: later ones find it on record.
+      const from = { job: id, ...caller, run: `${submittedAt}.${lease}` }
+      const parts = { from, known, defaults: this.defaults, port: this.#port }
+      return waits.make(callTerms(parts, name, job, input, options))
+    }
+  }
+
+  get all(): (waits: unknown) => HandlerWait<unknown> {
+    return (waits) => this.#ownWaits().join('all', waits)
+  }
+
+  get any(): (waits: unknown) => HandlerWait<unknown> {
+    return (waits) => this.#ownWaits().join('any', waits)
   }
 
   get progress(): (value: unknown) => void {

@@ -17,7 +17,7 @@ import type { ClaimedWaiting } from '../../store/index.ts'
 import { eventLoopTurn } from '../../store/index.ts'
 import type { AbortHandle } from '../abort-handle.ts'
 import type { EndedWait, WaitTerms } from './wait-nodes.ts'
-import { SingleWait, WaitNode } from './wait-nodes.ts'
+import { SingleWait, WaitGroup, WaitNode } from './wait-nodes.ts'
 import type { SettledWait, WaitPort } from './wait-port.ts'
 
 /** Sleeps that are shorter are waited in place: suspending and being granted again would cost as much. */
@@ -67,11 +67,41 @@ export class HandlerWaits {
         { job: job.id },
       )
     }
-    takeName(terms.spec.name)
-    const before = this.#parts.waiting?.waits.find(({ name }) => name === terms.spec.name)
-    const wait = new SingleWait((node) => this.#begin(node), terms, endedIn(before))
+    takeName(terms.name)
+    const wait = new SingleWait((node) => this.#begin(node), terms, endedIn(this.known(terms.name)))
     this.#made.add(wait)
     return wait
+  }
+
+  /** The waits are begun with the group, and not by themselves. */
+  join(joins: 'all' | 'any', waits: unknown): WaitGroup {
+    const isList = Array.isArray(waits)
+    const members = Object.entries((waits ?? {}) as Readonly<Record<string, unknown>>)
+    const nodes = members.map(([name, one]) => [name, this.#member(joins, one)] as const)
+    if (nodes.length === 0) throw this.#noWaits(joins, 'none was given')
+    for (const [, node] of nodes) this.#made.delete(node)
+    const group = new WaitGroup((node) => this.#begin(node), joins, nodes, isList)
+    this.#made.add(group)
+    return group
+  }
+
+  #member(joins: 'all' | 'any', given: unknown): WaitNode {
+    if (!(given instanceof WaitNode)) throw this.#noWaits(joins, 'something else was given')
+    if (this.#made.has(given)) return given
+    throw this.#noWaits(joins, `${given.written} was awaited before, or is in another group`)
+  }
+
+  #noWaits(joins: 'all' | 'any', why: string): InvalidDefinition {
+    const { id } = this.#parts.job
+    return new InvalidDefinition(
+      `${joins}() of job ${id} takes waits that have not begun, and ${why}: write ${joins}([sleep('…', '1d'), waitFor(…)]), or with names, ${joins}({ late: sleep('…', '1d') }).`,
+      { job: id },
+    )
+  }
+
+  /** As the record has it. */
+  known(name: string): Readonly<Wait> | undefined {
+    return this.#parts.waiting?.waits.find((wait) => wait.name === name)
   }
 
   /** A step of the run is over. */
@@ -147,7 +177,7 @@ export class HandlerWaits {
       this.#keptFor(open) ??
       (await this.#parts.port.suspend({
         needs,
-        waits: open.map(({ terms }) => terms.spec),
+        waits: await Promise.all(open.map(async ({ terms }) => terms.spec())),
         unfit: this.#unfit,
       }))
     const wait = open.find(({ name }) => name === settled.name) as SingleWait
@@ -157,20 +187,18 @@ export class HandlerWaits {
   /** A message that was there when the job was claimed: the store need not be asked. */
   #keptFor(open: readonly SingleWait[]): SettledWait | null {
     for (const { name, terms } of open) {
-      const kept = this.#kept.find((one) => one.name === terms.spec.message)
+      const kept = this.#kept.find((one) => one.name === terms.message)
       if (kept !== undefined) return { name, by: { id: kept.id, value: kept.value as Payload } }
     }
     return null
   }
 
   /** One that is on record is as long as the record says. */
-  #isShort({ name, terms: { spec } }: SingleWait): boolean {
-    const { definition, waiting } = this.#parts
-    if (spec.message !== null || spec.callee !== null || spec.dueAt !== null) return false
-    if (waiting?.waits.some((wait) => wait.name === name) === true) return false
+  #isShort({ name, terms: { inPlaceMs } }: SingleWait): boolean {
+    if (inPlaceMs === null || this.known(name) !== undefined) return false
     // A handler that is silent for so long must not be taken for one that is stalled.
-    const mostMs = Math.min(LONGEST_IN_PLACE_MS, definition.stalled.afterMs / 2)
-    return (spec.delayMs ?? 0) < mostMs
+    const { afterMs } = this.#parts.definition.stalled
+    return inPlaceMs < Math.min(LONGEST_IN_PLACE_MS, afterMs / 2)
   }
 
   async #waitInPlace(open: readonly SingleWait[], needs: WaitsNeeded): Promise<void> {
@@ -185,6 +213,7 @@ export class HandlerWaits {
 
   async #endBy(wait: SingleWait, settled: SettledWait): Promise<void> {
     const { port } = this.#parts
+    const spec = await wait.terms.spec()
     let { by } = settled
     for (;;) {
       const misfit = by === null ? null : await wait.terms.misfit(by.value)
@@ -194,10 +223,10 @@ export class HandlerWaits {
       }
       const message = by?.id ?? null
       this.#forgetKept(message)
-      const answer = await port.endWait({ wait: wait.terms.spec, message, unfit: this.#unfit })
+      const answer = await port.endWait({ wait: spec, message, unfit: this.#unfit })
       if (answer.kind === 'ended') {
         this.#unfit = []
-        return wait.end(this.#endedNow(wait.terms.spec, message, answer.value))
+        return wait.end(this.#endedNow(spec, message, answer.value))
       }
       if (answer.kind === 'open') await port.rest(LOOK_AGAIN_MS)
       else by = answer.by
@@ -223,7 +252,7 @@ export class HandlerWaits {
 }
 
 function delayOf({ terms }: SingleWait): number {
-  return terms.spec.delayMs ?? 0
+  return terms.inPlaceMs ?? 0
 }
 
 function endedIn(wait: Readonly<Wait> | undefined): EndedWait | null {

@@ -9,6 +9,7 @@ import {
   nameOf,
   validatedStored,
 } from '../../definition/index.ts'
+import type { WaitSpec } from '../../kernel/index.ts'
 import { waitMs } from './sleep-terms.ts'
 import type { WaitTerms } from './wait-nodes.ts'
 
@@ -28,17 +29,21 @@ export function messageTerms(
     const what = `What message '${messageName}' of wait '${name}' says`
     return validatedStored(schema, fromJson(text), what)
   }
+  const spec: WaitSpec = {
+    name,
+    message: messageName,
+    schema: jsonSchema,
+    ask: null,
+    delayMs: timeout === undefined ? null : waitMs(timeout, `\`timeout\` of ${written}`),
+    dueAt: null,
+    callee: null,
+  }
   return {
+    name,
     written,
-    spec: {
-      name,
-      message: messageName,
-      schema: jsonSchema,
-      ask: null,
-      delayMs: timeout === undefined ? null : waitMs(timeout, `\`timeout\` of ${written}`),
-      dueAt: null,
-      callee: null,
-    },
+    inPlaceMs: null,
+    message: messageName,
+    spec: () => spec,
     read: ({ by, value: text }) => (by === 'time' || text === null ? null : value(text)),
     misfit: async (text) => {
       try {

@@ -22,7 +22,15 @@ export function sleepUntilTerms(name: string, time: Date | number): WaitTerms {
 }
 
 function sleep(written: string, spec: WaitSpec): WaitTerms {
-  return { spec, written, read: () => undefined, misfit: () => null }
+  return {
+    name: spec.name,
+    written,
+    inPlaceMs: spec.delayMs,
+    message: null,
+    spec: () => spec,
+    read: () => undefined,
+    misfit: () => null,
+  }
 }
 
 /** How long something is waited for, within what the authority takes. */

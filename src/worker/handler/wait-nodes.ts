@@ -17,7 +17,13 @@ export interface EndedWait {
 
 /** What only its kind knows of a wait. */
 export interface WaitTerms {
-  readonly spec: WaitSpec
+  readonly name: string
+  /** How long it takes, if it may be waited in place and is not on record; null: it may not. */
+  readonly inPlaceMs: number | null
+  /** The name of the message that ends it; null: none does. */
+  readonly message: string | null
+  /** What the store is told. */
+  spec(): WaitSpec | Promise<WaitSpec>
   /** As the user writes it, for messages. */
   readonly written: string
   /** What the handler gets. It throws what the handler is to be thrown. */
@@ -106,7 +112,7 @@ export class SingleWait extends WaitNode {
   }
 
   get name(): string {
-    return this.terms.spec.name
+    return this.terms.name
   }
 
   get written(): string {
@@ -132,4 +138,76 @@ export class SingleWait extends WaitNode {
   async read(): Promise<unknown> {
     return this.terms.read(this.#ended as EndedWait)
   }
+}
+
+/** Several waits that are one: it ends with the last of them, or with the first. */
+export class WaitGroup extends WaitNode {
+  readonly needs: WaitsNeeded
+  readonly joins: 'all' | 'any'
+  readonly #isList: boolean
+  readonly #members: readonly (readonly [name: string, node: WaitNode])[]
+
+  /** `isList`: they are numbered, and not named. */
+  constructor(
+    begin: BeginWait,
+    joins: 'all' | 'any',
+    members: readonly (readonly [string, WaitNode])[],
+    isList: boolean,
+  ) {
+    super(begin)
+    this.joins = joins
+    this.#members = members
+    this.#isList = isList
+    // Of groups within groups, any wait that ends may be what they need.
+    const isFlat = members.every(([, node]) => node instanceof SingleWait)
+    this.needs = isFlat ? joins : 'any'
+  }
+
+  get written(): string {
+    const [first] = this.#members
+    return `${this.joins}([${first?.[1].written}, …])`
+  }
+
+  get isEnded(): boolean {
+    return this.joins === 'all'
+      ? this.#members.every(([, node]) => node.isEnded)
+      : this.#members.some(([, node]) => node.isEnded)
+  }
+
+  get open(): readonly SingleWait[] {
+    return this.isEnded ? [] : this.#members.flatMap(([, node]) => node.open)
+  }
+
+  get order(): readonly [number, number] {
+    const orders = this.#inOrder().map(([, node]) => node.order)
+    return (this.joins === 'all' ? orders.at(-1) : orders[0]) ?? [Infinity, Infinity]
+  }
+
+  async read(): Promise<unknown> {
+    return this.joins === 'all' ? this.#readAll() : this.#readFirst()
+  }
+
+  async #readAll(): Promise<unknown> {
+    const values: [string, unknown][] = []
+    for (const [name, node] of this.#members) values.push([name, await node.read()])
+    // Not by assignment: a wait may have any name, `__proto__` too.
+    return this.#isList ? values.map(([, value]) => value) : Object.fromEntries(values)
+  }
+
+  async #readFirst(): Promise<unknown> {
+    const [name, node] = this.#inOrder()[0] as readonly [string, WaitNode]
+    return { first: this.#isList ? Number(name) : name, value: await node.read() }
+  }
+
+  /** Those that ended, by when. What ended together is in the order of the times that it had. */
+  #inOrder(): readonly (readonly [string, WaitNode])[] {
+    return this.#members
+      .filter(([, node]) => node.isEnded)
+      .toSorted(([, { order: a }], [, { order: b }]) => a[0] - b[0] || byTime(a[1], b[1]))
+  }
+}
+
+/** Infinity less Infinity is no number. */
+function byTime(a: number, b: number): number {
+  return a === b ? 0 : a - b
 }

@@ -2,6 +2,7 @@
  * From a handler that waits to the worker that holds its lease.
  */
 import type { Payload, WaitsNeeded, WaitSpec } from '../../kernel/index.ts'
+import type { Outcome, OutputsPage } from '../../store/index.ts'
 
 export interface SuspendRequest {
   readonly needs: WaitsNeeded
@@ -30,7 +31,17 @@ export type EndWaitAnswer =
   /** By the store's clock its time is not over. */
   | { readonly kind: 'open' }
 
-export interface WaitPort {
+/** How a callee stands, as its caller needs it. */
+export type CalleeOutcome = Pick<Outcome, 'error' | 'at' | 'last'>
+
+/** Reads what came of a job that was called. */
+export interface CalleePort {
+  callee(job: string): Promise<CalleeOutcome>
+  /** A page of the outputs of a stage, of segments after this one; `job`: of this one, and not of its own. */
+  outputs(stage: number, after: number, job?: string): Promise<OutputsPage>
+}
+
+export interface WaitPort extends CalleePort {
   /**
    * Ends the attempt. Its promise never settles then; it does only if one of the waits is settled already:
    * that one is to be ended in place.

@@ -116,8 +116,12 @@ class ChildRun {
       heard: () => undefined,
       input: () =>
         this.#ask((call) => send({ type: 'read', run: number, call, what: { kind: 'input' } })),
-      outputs: (stage, after) => {
-        const what = { kind: 'outputs', stage, after } as const
+      callee: (id) => {
+        const what = { kind: 'callee', job: id } as const
+        return this.#ask((call) => send({ type: 'read', run: number, call, what }))
+      },
+      outputs: (stage, after, id) => {
+        const what = { kind: 'outputs', stage, after, job: id } as const
         return this.#ask((call) => send({ type: 'read', run: number, call, what }))
       },
       suspend: (request) => this.#wait(send, { kind: 'suspend', ...request }),

@@ -20,6 +20,7 @@ const REQUEST = {
   input: 'null',
   steps: [],
   waiting: null,
+  caller: { stage: 0, segment: 0, depth: 1 },
   stage: null,
   defaults: null,
 }

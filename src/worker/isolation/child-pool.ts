@@ -56,6 +56,7 @@ export const NO_PORT: HandlerPort = {
   heard: () => undefined,
   input: () => Promise.reject(new Error('An effect has an input of its own.')),
   outputs: () => Promise.reject(new Error('An effect reads no outputs.')),
+  callee: () => Promise.reject(new Error('An effect calls no job.')),
   suspend: () => Promise.reject(new Error('An effect does not wait.')),
   endWait: () => Promise.reject(new Error('An effect does not wait.')),
   rest: () => Promise.reject(new Error('An effect does not wait.')),

@@ -175,8 +175,7 @@ export class ChildSlot {
     { run, call, what }: Extract<ToParent, { type: 'read' }>,
   ): Promise<void> {
     try {
-      const found =
-        what.kind === 'input' ? await port.input() : await port.outputs(what.stage, what.after)
+      const found = await read(port, what)
       this.#child?.send({ type: 'found', run, call, found })
     } catch (error) {
       this.#child?.send({ type: 'refused', run, call, error: carried(error) })
@@ -254,6 +253,20 @@ export class ChildSlot {
     this.#timer?.cancel()
     this.#unlisten()
     return pending
+  }
+}
+
+function read(
+  port: HandlerPort,
+  what: Extract<ToParent, { type: 'read' }>['what'],
+): ReturnType<HandlerPort['input' | 'outputs' | 'callee']> {
+  switch (what.kind) {
+    case 'input':
+      return port.input()
+    case 'callee':
+      return port.callee(what.job)
+    case 'outputs':
+      return port.outputs(what.stage, what.after, what.job)
   }
 }
 

@@ -13,6 +13,7 @@ import { failureOf } from '../handler/failure.ts'
 import type { HandlerRequest } from '../handler/handler-context.ts'
 import type { HandlerOutcome } from '../handler/handler.ts'
 import type {
+  CalleeOutcome,
   EndWaitAnswer,
   EndWaitRequest,
   SettledWait,
@@ -26,7 +27,13 @@ export type ChildRequest =
 
 type ReadRequest =
   | { readonly kind: 'input' }
-  | { readonly kind: 'outputs'; readonly stage: number; readonly after: number }
+  | {
+      readonly kind: 'outputs'
+      readonly stage: number
+      readonly after: number
+      readonly job: string | undefined
+    }
+  | { readonly kind: 'callee'; readonly job: string }
 
 export type WaitAsk =
   | ({ readonly kind: 'suspend' } & SuspendRequest)
@@ -81,7 +88,7 @@ export type ToChild =
       readonly type: 'found'
       readonly run: number
       readonly call: number
-      readonly found: Payload | OutputsPage | SettledWait | EndWaitAnswer | null
+      readonly found: Payload | OutputsPage | CalleeOutcome | SettledWait | EndWaitAnswer | null
     }
   /** Nothing more will come. */
   | { readonly type: 'end' }

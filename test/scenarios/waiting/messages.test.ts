@@ -96,7 +96,13 @@ describe.each(EVERY_ENGINE)('a message %s', (_name, open) => {
     await expect.poll(() => handle.state()).toBe('SUSPENDED')
     const told = (await pawl.explain(handle.id)).reasons[0]
     expect(told).toMatchObject({ what: 'suspended' })
-    expect(told?.message).toContain(`message 'approval'`)
+    expect(told?.message).toMatch(
+      /^It waits since .*Z for message 'approval', until .*Z at the latest\.$/,
+    )
+    expect(told?.until?.getTime()).toBeGreaterThan(Date.now() + 86_400_000)
+    const [wait] = (await handle.info()).waits
+    expect(wait).toMatchObject({ name: 'approval', message: 'approval', callee: null })
+    expect(wait?.until?.getTime()).toBe((wait?.since.getTime() ?? 0) + 2 * 86_400_000)
     const sent = { id: 'web-7', by: 'ada', reason: 'looks right' }
     await pawl.send(handle.id, approval, { ok: true, note: 'fine' }, sent)
     await pawl.send(handle.id, approval, { ok: true, note: 'again' }, sent)
