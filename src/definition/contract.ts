@@ -52,7 +52,7 @@ export interface HandlerOptions<
   readonly classify?: Classify
   /** As of a job: a valid artifact of an earlier attempt is the output, and the handler is not run. */
   readonly reuse?: 'valid'
-  readonly run: (context: RunContext<ValueOf<S>, E, M>) => R | Promise<R>
+  readonly run: (context: RunContext<ValueOf<S>, E, M, GivenTo<S>>) => R | Promise<R>
 }
 
 const { run: _, effects: _e, classify: _c, reuse: _r, upgrades: _u, ...CONTRACT_NAMES } = termNames

@@ -18,6 +18,8 @@ export type {
 } from './commit.ts'
 export { isCommit, makeCommit } from './commit.ts'
 export type { ByInputOptions } from './by-input.ts'
+export type { Continuation } from './continuation.ts'
+export { continuedInput, isContinuation, makeContinuation, versionedInput } from './continuation.ts'
 export type { Contract, ContractOptions, HandlerOptions } from './contract.ts'
 export { contract, handle, noHandler } from './contract.ts'
 export type { FailedAt, FailedWhy } from './job-errors.ts'

@@ -65,7 +65,7 @@ export interface JobOptions<
    * children. Default: the handler runs, and may ask `artifact(name).reuse()` itself.
    */
   readonly reuse?: 'valid'
-  readonly run: (context: RunContext<ValueOf<S>, E, M>) => R | Promise<R>
+  readonly run: (context: RunContext<ValueOf<S>, E, M, GivenTo<S>>) => R | Promise<R>
 }
 
 export interface JobDefinition<

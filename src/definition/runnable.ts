@@ -33,6 +33,7 @@ export interface RunContext<
   Value,
   Effects extends readonly AnyEffect[],
   Messages extends readonly AnyMessage[] = readonly AnyMessage[],
+  Given = never,
 > extends RunWaits<Messages> {
   readonly input: Value
   readonly job: JobDetails
@@ -51,6 +52,11 @@ export interface RunContext<
   artifact(this: void, name: string): ArtifactDraft
   /** A file that a handler wrote, checked before a byte of it is used. */
   openArtifact(this: void, ref: ArtifactRef): Promise<StoredArtifact>
+  /**
+   * To be returned: the run is over, and the next one begins from the top with this input, without the steps
+   * and waits of this one. Messages that were not taken stay. Not in a stage, and not in a batch.
+   */
+  continueWith(this: void, ...input: Given extends undefined ? [] : [input: Given]): never
   /** The boundary, to be returned: output, effects and children become durable as one. */
   commit<Output>(
     this: void,

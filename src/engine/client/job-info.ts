@@ -14,15 +14,9 @@ import type {
   Task,
   TaskState,
 } from '../../kernel/index.ts'
-import {
-  effectKey,
-  inputOf,
-  inputVersionOf,
-  isFinal,
-  isLost,
-  jobEndedAt,
-} from '../../kernel/index.ts'
+import { effectKey, inputOf, isFinal, isLost, jobEndedAt } from '../../kernel/index.ts'
 import type { JobOverview, PriorStage, Queries, StageOverview } from '../../store/index.ts'
+import { currentInput } from '../current-input.ts'
 import type { FailureReason } from '../failure-reason.ts'
 import { failureReason } from '../failure-reason.ts'
 import type { ExecutionInfo } from '../inspect/executions.ts'
@@ -158,7 +152,7 @@ export async function jobInfo(
   return {
     id: job.id,
     type: spec.type,
-    version: inputVersionOf(job),
+    version: currentInput(job).version,
     state,
     ...(job.task === null ? pipelinePart(view) : plainPart(view, job.task)),
     ...(await endingPart(store, view, executions)),
@@ -221,7 +215,7 @@ type JobPart = Pick<
 
 function plainPart({ job, state }: JobOverview, task: Task): JobPart {
   return {
-    input: fromJson(task.input ?? inputOf(job)),
+    input: fromJson(currentInput(job).input),
     maxRetries: task.budget,
     effects: effectsOf(task),
     steps: task.steps.map(({ name }) => name),

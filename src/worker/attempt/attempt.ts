@@ -40,6 +40,7 @@ import type {
 import type { WorkerEvents } from '../worker-events.ts'
 import { AttemptWaits } from './attempt-waits.ts'
 import { leaseEnd } from './lease-end.ts'
+import { ReconcileFailed } from './reconcile-failed.ts'
 import type { HeldLease, LeaseHolder, LeaseKeeper } from './lease-keeper.ts'
 import { TimeLimit } from './time-limit.ts'
 
@@ -212,6 +213,7 @@ export class Attempt implements HandlerPort, LeaseHolder {
     // Either report says that the work was begun.
     this.#held.isStarted = true
     if (outcome.kind === 'failure') return this.#fail(outcome)
+    if (outcome.kind === 'continue') return this.#continue(outcome.input)
     if (outcome.kind === 'died') return this.#fail(this.#failureBy(childDied(outcome)))
     const { output, effects, writes } = outcome
     const { job, stage, segment, lease, worker } = this.#address
@@ -239,6 +241,16 @@ export class Attempt implements HandlerPort, LeaseHolder {
     if (answer.verdict === 'committed' && hasEffects) {
       await this.#finishEffects(promisedEffects(this.#address, effects))
     }
+  }
+
+  async #continue(input: Payload): Promise<void> {
+    const { version: definitionVersion } = this.#definition
+    const { rejection } = await this.#reportUntilAnswered({
+      type: 'ContinueExecution',
+      input,
+      definitionVersion,
+    })
+    if (rejection !== null) await this.#fail(failureReport(refusal(rejection)))
   }
 
   /** In one transaction with writes of the user's. */
@@ -674,21 +686,4 @@ function promisedEffects(
     starts: [],
     retries: 0,
   }))
-}
-
-/**
- * The user's `reconcile` failed. Nothing is lost: it is asked again when the lease has run out, and
- * the effect is held for a person when its retries are used up.
- */
-export class ReconcileFailed extends PawlError {
-  constructor(job: string, { key, promise }: UnfinishedEffect, outcome: EffectOutcome | Died) {
-    const { name: effect } = promise
-    const why = outcome.kind === 'failure' ? outcome.failure.message : JSON.stringify(outcome)
-    super(
-      'ReconcileFailed',
-      'retryable',
-      `Effect '${effect}' of job ${job} (${key}) could not be reconciled, and is asked about again when the lease has run out, as long as it has retries: ${why}`,
-      { job, effect, key },
-    )
-  }
 }

@@ -13,6 +13,7 @@ import type {
   ArtifactRef,
   CallOptions,
   ChildCall,
+  Continuation,
   Duration,
   EffectCall,
   HandlerCommit,
@@ -31,10 +32,13 @@ import {
   InvalidDefinition,
   isArtifactRef,
   isCommit,
+  isContinuation,
   makeCommit,
+  makeContinuation,
   nameOf,
   NO_DEFAULTS,
   toJson,
+  versionedInput,
 } from '../../definition/index.ts'
 import type { Payload } from '../../kernel/index.ts'
 import type {
@@ -62,7 +66,10 @@ export interface HandlerRequest {
   readonly store: string | null
   /** Id and time name one job: an id may be used again once its job is forgotten. */
   readonly submittedAt: number
+  /** Of the definition that the input was made under. */
   readonly version: number
+  /** Of the definition that the job was submitted under. */
+  readonly submittedUnder: number
   /** Null for a segment: many share it, and it is read once. */
   readonly input: Payload | null
   readonly steps: readonly { readonly name: string; readonly value: Payload }[]
@@ -114,7 +121,9 @@ export function requestOf(
   store: string | null,
   defaults: SubmitDefaults | null,
 ): HandlerRequest {
-  const { job: id, type, attempt, lease, queue, priority, version, input, steps } = claimed
+  const { job: id, type, attempt, lease, queue, priority, steps } = claimed
+  const { version, input } =
+    claimed.input === null ? claimed : versionedInput(claimed.input, claimed.version)
   const { schedule: from } = claimed
   const schedule = from === null ? null : { id: from.id, time: new Date(from.tick) }
   const metadata = claimed.metadata === null ? undefined : fromJson(claimed.metadata)
@@ -123,7 +132,9 @@ export function requestOf(
   const stage = stageRequestOf(claimed)
   const { stage: index, segment } = claimed
   const caller = { stage: index, segment, depth: (claimed.caller?.depth ?? 0) + 1 }
-  return { job, store, submittedAt, version, input, steps, waiting, caller, stage, defaults }
+  const { version: submittedUnder } = claimed
+  const record = { steps, waiting, caller, stage, defaults }
+  return { job, store, submittedAt, version, submittedUnder, input, ...record }
 }
 
 function stageRequestOf(claimed: Claimed): StageRequest | null {
@@ -145,7 +156,8 @@ export class HandlerContext {
   #steps: Map<string, Promise<unknown>> | null = null
   /** Null: the run waits for nothing. */
   #waits: HandlerWaits | null = null
-  #commit: HandlerCommit<unknown> | null = null
+  /** That must be returned. */
+  #commit: HandlerCommit<unknown> | Continuation | null = null
 
   constructor(
     definition: Runnable,
@@ -160,6 +172,11 @@ export class HandlerContext {
     this.#definition = definition
     this.#port = port
     this.#request = request
+  }
+
+  /** The version of the definition that the job was submitted under. */
+  get submittedUnder(): number {
+    return this.#request.submittedUnder
   }
 
   /** For children whose definitions do not say all. */
@@ -231,6 +248,10 @@ export class HandlerContext {
 
   get openArtifact(): (ref: ArtifactRef) => Promise<StoredArtifact> {
     return async (ref) => openStored(this.#place(), ref)
+  }
+
+  get continueWith(): (input?: unknown) => Continuation {
+    return (input) => this.#continue(input)
   }
 
   get commit(): (
@@ -380,8 +401,22 @@ export class HandlerContext {
         { job: this.job.id, effect },
       )
     }
-    this.#commit = makeCommit(output, effects, children, this.#port.noWrites)
-    return this.#commit
+    const made = makeCommit(output, effects, children, this.#port.noWrites)
+    this.#commit = made
+    return made
+  }
+
+  #continue(input: unknown): Continuation {
+    const { stage, batch } = this.#definition
+    if (stage !== null || batch !== null) {
+      throw new InvalidDefinition(
+        `${nameOf(this.#definition)} cannot continue with a new input: only a job that is neither a stage nor a batch can.`,
+        { job: this.job.id },
+      )
+    }
+    const made = makeContinuation(input)
+    this.#commit = made
+    return made
   }
 
   /** What was returned, as a commit. */
@@ -390,7 +425,7 @@ export class HandlerContext {
     if (isCommit(returned)) return returned
     if (this.#commit !== null) {
       throw new InvalidDefinition(
-        `Job ${this.job.id} made a commit and did not return it: write \`return commit(…)\`. Nothing was committed.`,
+        `Job ${this.job.id} made a commit and did not return it: write \`return ${isContinuation(this.#commit) ? 'continueWith' : 'commit'}(…)\`. Nothing was committed.`,
         { job: this.job.id },
       )
     }

@@ -5,6 +5,7 @@
 import type {
   AnyEffect,
   ChildCall,
+  Continuation,
   CommitWrites,
   EffectCall,
   HandlerCommit,
@@ -14,12 +15,14 @@ import type {
   SubmitDefaults,
 } from '../../definition/index.ts'
 import {
+  continuedInput,
   effectCalls,
   fromJson,
   inputFor,
   inputOf,
   InvalidDefinition,
   isCommit,
+  isContinuation,
   nameOf,
   specOf,
   toJson,
@@ -44,6 +47,8 @@ export type HandlerOutcome =
     }
   /** It waits, and the store knows for what: nothing more is to be reported. */
   | { readonly kind: 'suspended' }
+  /** Another run follows, with this input. */
+  | { readonly kind: 'continue'; readonly input: Payload }
   | ({ readonly kind: 'failure' } & FailureReport)
 
 export async function runHandler(
@@ -114,6 +119,7 @@ export function outcomeOf(
   context: HandlerContext,
   returned: unknown,
 ): HandlerOutcome | Promise<HandlerOutcome> {
+  if (isContinuation(returned)) return continuation(definition, context, returned)
   const commit = context.commitOf(returned)
   if (definition.reuse !== null) context.assertReusable(commit)
   const { effects, children } = commit
@@ -123,6 +129,19 @@ export function outcomeOf(
     return { kind: 'commit', output, effects: NOTHING, writes: commit.writes }
   }
   return outcomeWithPromises(definition, commit, output, context.defaults)
+}
+
+async function continuation(
+  definition: Runnable,
+  context: HandlerContext,
+  { input }: Continuation,
+): Promise<HandlerOutcome> {
+  context.assertStepsOver()
+  const text = await inputOf(definition, input)
+  return {
+    kind: 'continue',
+    input: continuedInput(text, definition.version, context.submittedUnder),
+  }
 }
 
 async function outcomeWithPromises(

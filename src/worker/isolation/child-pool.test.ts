@@ -17,6 +17,7 @@ const REQUEST = {
   store: null,
   submittedAt: 0,
   version: 1,
+  submittedUnder: 1,
   input: 'null',
   steps: [],
   waiting: null,
