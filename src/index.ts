@@ -8,6 +8,7 @@ export type {
   ArtifactDraft,
   ArtifactPlace,
   ArtifactRef,
+  AskOptions,
   AnyPipeline,
   BatchOptions,
   ByInputOptions,

@@ -79,6 +79,8 @@ export type {
   MessageValue,
 } from './message-definition.ts'
 export { isMessage, message } from './message-definition.ts'
+export type { AskOptions, Question } from './question.ts'
+export { answerId, askedSchema, isAnswer, questionIdentity, questionSchema } from './question.ts'
 export type {
   AnyPipeline,
   FailureContext,

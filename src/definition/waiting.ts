@@ -5,6 +5,7 @@
 import type { Duration } from './duration.ts'
 import type { ChildOptions, Submittable } from './job-spec.ts'
 import type { AnyMessage, MessageValue } from './message-definition.ts'
+import type { AskOptions } from './question.ts'
 
 /**
  * It begins when it is awaited. A wait that is neither awaited nor over when the handler returns is an
@@ -14,11 +15,13 @@ export interface HandlerWait<T> extends Promise<T> {
   readonly isWait: true
 }
 
-export interface WaitForOptions {
+export interface WaitForOptions extends AskOptions {
   /** What the wait is known by in the record. Default: the name of the message. */
   readonly name?: string
   /** How long it waits at most: then the handler gets null. Default: for ever. */
   readonly timeout?: Duration
+  /** What the handler gets then, instead of null; or it fails with a `TerminalError`, unless it catches it. */
+  readonly onTimeout?: 'fail' | { readonly value: unknown }
 }
 
 /** What can be said about a job that is called. It has no key: its id is made of its caller and the name. */
@@ -54,13 +57,20 @@ type FirstOf<W extends WaitsGiven> = W extends readonly HandlerWait<infer T>[]
   : { [K in keyof W]: { readonly first: K; readonly value: Awaited<W[K]> } }[keyof W]
 
 /** Null, if there is a timeout. */
-type TimeoutIn<O> = O extends { readonly timeout?: unknown }
-  ? 'timeout' extends keyof O
-    ? O['timeout'] extends undefined
-      ? never
-      : null
+type TimeoutIn<O> = O extends { readonly onTimeout: infer T }
+  ? T extends { readonly value: infer V }
+    ? V
     : never
-  : never
+  : O extends { readonly timeout?: unknown }
+    ? 'timeout' extends keyof O
+      ? O['timeout'] extends undefined
+        ? never
+        : null
+      : never
+    : never
+
+/** With a quorum, what each of them said. */
+type Said<Value, O> = O extends { readonly quorum: number } ? readonly Value[] : Value
 
 /** The waits of a handler. Names are those of one run: no step and no other wait of it may have the same. */
 export interface RunWaits<Messages extends readonly AnyMessage[] = readonly AnyMessage[]> {
@@ -76,7 +86,7 @@ export interface RunWaits<Messages extends readonly AnyMessage[] = readonly AnyM
     this: void,
     message: M,
     options?: O,
-  ): HandlerWait<MessageValue<M> | TimeoutIn<O>>
+  ): HandlerWait<Said<MessageValue<M>, O> | TimeoutIn<O>>
   /**
    * Submits another job, once however often this one runs, and waits for its result. Throws what it failed
    * with: `JobFailed`, `JobWasCancelled`, `JobDeadlinePassed`. While it is in quarantine, this one waits.

@@ -19,6 +19,18 @@ export class Refused extends PawlError {
   }
 }
 
+/** An answer to a question that does not count. Nothing was changed for the job. */
+export class AnswerRefused extends PawlError {
+  constructor(job: string, question: string, why: string) {
+    super(
+      'AnswerRefused',
+      'rejected',
+      `The answer to '${question}' of job ${job} does not count: ${why}.`,
+      { job, question },
+    )
+  }
+}
+
 /** So many jobs wait in the queue that no more are taken from clients. Nothing was submitted. */
 export class QueueFull extends PawlError {
   constructor(queue: string, maxWaiting: number, waiting: number, jobs: number) {

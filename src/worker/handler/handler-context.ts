@@ -54,7 +54,7 @@ import type { TaskOnFile } from '../artifact/paths.ts'
 import { openStored, withinReach } from '../artifact/stored-artifact.ts'
 import { callTerms } from './call-terms.ts'
 import { HandlerWaits } from './handler-waits.ts'
-import { messageTerms } from './message-terms.ts'
+import { messageWait } from './message-terms.ts'
 import type { SharedValues } from './shared-values.ts'
 import { sleepTerms, sleepUntilTerms } from './sleep-terms.ts'
 import type { WaitPort } from './wait-port.ts'
@@ -204,8 +204,16 @@ export class HandlerContext {
   }
 
   get waitFor(): (message: AnyMessage, options?: WaitForOptions) => HandlerWait<unknown> {
-    return (message, options) =>
-      this.#ownWaits().make(messageTerms(this.#definition, message, options))
+    return (message, options) => {
+      const waits = this.#ownWaits()
+      const parts = {
+        definition: this.#definition,
+        run: this.#run,
+        known: (name: string) => waits.known(name),
+      }
+      const { terms, join } = messageWait(parts, message, options)
+      return waits.makeJoined(terms, join)
+    }
   }
 
   get call(): (
@@ -217,13 +225,15 @@ export class HandlerContext {
     return (name, job, input, options) => {
       const waits = this.#ownWaits()
       const known = waits.known(name)?.callee ?? null
-      const { caller, submittedAt } = this.#request
-      const { id, lease } = this.job
-      // Of the attempt that calls first, and of this life of the id: later ones find it on record.
-      const from = { job: id, ...caller, run: `${submittedAt}.${lease}` }
+      const from = { job: this.job.id, ...this.#request.caller, run: this.#run }
       const parts = { from, known, defaults: this.defaults, port: this.#port }
       return waits.make(callTerms(parts, name, job, input, options))
     }
+  }
+
+  /** Of the attempt that asks or calls first, and of this life of the id: later ones find it on record. */
+  get #run(): string {
+    return `${this.#request.submittedAt}.${this.job.lease}`
   }
 
   get all(): (waits: unknown) => HandlerWait<unknown> {

@@ -17,7 +17,7 @@ import type { ClaimedWaiting } from '../../store/index.ts'
 import { eventLoopTurn } from '../../store/index.ts'
 import type { AbortHandle } from '../abort-handle.ts'
 import type { EndedWait, WaitTerms } from './wait-nodes.ts'
-import { SingleWait, WaitGroup, WaitNode } from './wait-nodes.ts'
+import { JoinedWaits, SingleWait, WaitGroup, WaitNode } from './wait-nodes.ts'
 import type { SettledWait, WaitPort } from './wait-port.ts'
 
 /** Sleeps that are shorter are waited in place: suspending and being granted again would cost as much. */
@@ -71,6 +71,15 @@ export class HandlerWaits {
     const wait = new SingleWait((node) => this.#begin(node), terms, endedIn(this.known(terms.name)))
     this.#made.add(wait)
     return wait
+  }
+
+  /** Several waits that the handler wrote as one. */
+  makeJoined(terms: readonly WaitTerms[], join: (values: readonly unknown[]) => unknown): WaitNode {
+    const waits = terms.map((one) => this.make(one))
+    for (const wait of waits) this.#made.delete(wait)
+    const group = new JoinedWaits((node) => this.#begin(node), waits, join)
+    this.#made.add(group)
+    return group
   }
 
   /** The waits are begun with the group, and not by themselves. */
@@ -216,7 +225,7 @@ export class HandlerWaits {
     const spec = await wait.terms.spec()
     let { by } = settled
     for (;;) {
-      const misfit = by === null ? null : await wait.terms.misfit(by.value)
+      const misfit = by === null ? null : await wait.terms.misfit(by.value, by.id)
       if (by !== null && misfit !== null) {
         this.#skip(wait.name, by.id, misfit)
         return

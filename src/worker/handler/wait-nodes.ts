@@ -29,7 +29,7 @@ export interface WaitTerms {
   /** What the handler gets. It throws what the handler is to be thrown. */
   read(ended: EndedWait): unknown
   /** Whether a message ends it; why not, in a few words. */
-  misfit(value: Payload): string | null | Promise<string | null>
+  misfit(value: Payload, id: string): string | null | Promise<string | null>
 }
 
 /** Something that was begun is told here. */
@@ -48,6 +48,8 @@ export abstract class WaitNode implements HandlerWait<unknown> {
   }
 
   abstract readonly isEnded: boolean
+  /** It is one wait to the store. */
+  readonly isSingle: boolean = false
   /** What is still waited for. */
   abstract readonly open: readonly SingleWait[]
   /** Which of the open ones must end. Too few is safe: the handler runs, and waits again. */
@@ -102,6 +104,7 @@ export abstract class WaitNode implements HandlerWait<unknown> {
 export class SingleWait extends WaitNode {
   readonly terms: WaitTerms
   readonly needs = 'any'
+  override readonly isSingle = true
   #ended: EndedWait | null
 
   /** `ended`: as the record has it; null: it is open. */
@@ -159,7 +162,7 @@ export class WaitGroup extends WaitNode {
     this.#members = members
     this.#isList = isList
     // Of groups within groups, any wait that ends may be what they need.
-    const isFlat = members.every(([, node]) => node instanceof SingleWait)
+    const isFlat = members.every(([, { isSingle }]) => isSingle)
     this.needs = isFlat ? joins : 'any'
   }
 
@@ -210,4 +213,49 @@ export class WaitGroup extends WaitNode {
 /** Infinity less Infinity is no number. */
 function byTime(a: number, b: number): number {
   return a === b ? 0 : a - b
+}
+
+/** Waits that the handler wrote as one, of which all must end: it gets what is made of all values. */
+export class JoinedWaits extends WaitNode {
+  override readonly isSingle: boolean
+  readonly #waits: readonly SingleWait[]
+  readonly #join: (values: readonly unknown[]) => unknown
+
+  constructor(
+    begin: BeginWait,
+    waits: readonly SingleWait[],
+    join: (values: readonly unknown[]) => unknown,
+  ) {
+    super(begin)
+    this.#waits = waits
+    this.#join = join
+    this.isSingle = waits.length === 1
+  }
+
+  get needs(): WaitsNeeded {
+    return this.#waits.length === 1 ? 'any' : 'all'
+  }
+
+  get written(): string {
+    return this.#waits[0]?.written ?? ''
+  }
+
+  get isEnded(): boolean {
+    return this.#waits.every((wait) => wait.isEnded)
+  }
+
+  get open(): readonly SingleWait[] {
+    return this.#waits.filter((wait) => !wait.isEnded)
+  }
+
+  get order(): readonly [number, number] {
+    const orders = this.#waits.map(({ order }) => order)
+    return orders.toSorted((a, b) => b[0] - a[0])[0] ?? [Infinity, Infinity]
+  }
+
+  async read(): Promise<unknown> {
+    const values: unknown[] = []
+    for (const wait of this.#waits) values.push(await wait.read())
+    return this.#join(values)
+  }
 }
