@@ -44,6 +44,11 @@ export interface RunContext<
    * not run it. It saves work, and is no place for effects: it may run more than once.
    */
   step<T>(this: void, name: string, work: () => T | Promise<T>): Promise<T>
+  /**
+   * Appends to a stream of the job that lasts, to be read by `handle.stream(name)`. Durable when it is
+   * resolved, and at the latest with the end of the attempt; it need not be awaited.
+   */
+  emit(this: void, name: string, value: unknown): Promise<void>
   /** How far it got, to be shown: a number from 0 to 1, or any JSON value. Not durable. */
   progress(this: void, value: unknown): void
   /** A line of text, to be shown. Not durable. */

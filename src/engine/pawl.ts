@@ -53,7 +53,7 @@ import type { ItemOptions, SubmitOptions, SubmitSummary } from './client/submitt
 import { assertDefinitions } from './client/worked-definitions.ts'
 import { NO_OPTIONS, Submitter } from './client/submitter.ts'
 import type { MaxWaiting } from './client/waiting-bounds.ts'
-import { WaitingBounds } from './client/waiting-bounds.ts'
+import { waitingBounds } from './client/waiting-bounds.ts'
 import type { EngineMetrics } from './inspect/engine-metrics.ts'
 import { engineMetrics } from './inspect/engine-metrics.ts'
 import type { ExecutionsFilter, ExecutionsPage } from './inspect/executions.ts'
@@ -249,7 +249,7 @@ export class Pawl {
       this.#handleParts,
       this.#definitions,
       defaults,
-      this.#newBounds(),
+      waitingBounds(this.#parts, this.#refusals),
     )
   }
 
@@ -633,13 +633,6 @@ export class Pawl {
     }
   }
 
-  /** Null: any number may wait. */
-  #newBounds(): WaitingBounds | null {
-    const { store, timing, maxWaiting } = this.#parts
-    if (maxWaiting === undefined) return null
-    return new WaitingBounds(store, timing, maxWaiting, this.#refusals)
-  }
-
   #newHandleParts(): HandleParts {
     return {
       store: this.#parts.store,
@@ -649,6 +642,7 @@ export class Pawl {
       progressOf: async (id) => (await this.#presenceLoop.reportsOf(id)).progress,
       onProgress: (id, listener) => this.#softState.onProgress(id, listener),
       cancel: (id, actor) => this.cancel(id, actor),
+      onAppended: (id, listener) => this.#commandListeners.onAppended(id, listener),
     }
   }
 

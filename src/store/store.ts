@@ -40,7 +40,7 @@ import type {
   Violation,
 } from '../kernel/index.ts'
 import type { JobRecord } from '../log/index.ts'
-import type { ClaimedWaiting } from './claimed-waiting.ts'
+import type { ClaimedRecord } from './claimed-record.ts'
 import type { ClaimRequest } from './claim-request.ts'
 import type { Moment } from './moment.ts'
 import type { News } from './notice.ts'
@@ -100,7 +100,7 @@ export interface ClaimedSegment {
 }
 
 /** A lease, with everything that its worker needs to begin. */
-export interface Claimed extends TaskAddress {
+export interface Claimed extends TaskAddress, ClaimedRecord {
   readonly type: string
   readonly submittedAt: number
   /** Of the definition that the job was submitted under, from 1. */
@@ -142,10 +142,6 @@ export interface Claimed extends TaskAddress {
   readonly ending: Ending | null
   /** Recorded by earlier attempts, or by this one. */
   readonly steps: readonly Step[]
-  /** Null: it never waited, and nothing was sent to it. */
-  readonly waiting: ClaimedWaiting | null
-  /** The highest version of the definition that recorded a step or a wait; 0: none did. */
-  readonly recordedBy: number
   readonly commit: ResumedCommit | null
 }
 

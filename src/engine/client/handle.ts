@@ -9,6 +9,7 @@ import {
   JobFailed,
   JobWasCancelled,
   JobWasErased,
+  KnownOptions,
   outputFrom,
   pipelineResult,
   toMs,
@@ -22,6 +23,8 @@ import { JobQuarantined, ResultTimeout, UnknownJob } from '../errors.ts'
 import { failureReason } from '../failure-reason.ts'
 import { lossIn } from '../lost-lease.ts'
 import type { JobInfo } from './job-info.ts'
+import type { JobStreamParts, StreamItem, StreamOptions } from './job-stream.ts'
+import { jobStream } from './job-stream.ts'
 import type { Results } from './results.ts'
 
 export interface HandleParts {
@@ -34,6 +37,7 @@ export interface HandleParts {
   /** Called at each progress that a handler of this process reports. Gives its end. */
   readonly onProgress: (id: string, listener: () => void) => () => void
   readonly cancel: (id: string, actor: Actor) => Promise<void>
+  readonly onAppended: JobStreamParts['onAppended']
 }
 
 /** Entries of one page of a history. */
@@ -42,6 +46,8 @@ const PAGE = 1_000
 const PROGRESS_MS = 500
 
 const ignore = (): void => undefined
+
+const STREAM_OPTIONS = new KnownOptions<StreamOptions>({ from: true, stage: true, segment: true })
 
 export class Handle<Result = unknown> {
   readonly id: string
@@ -152,6 +158,15 @@ export class Handle<Result = unknown> {
       stopListening()
       results.stopWaiting(this.id, waiter)
     }
+  }
+
+  /**
+   * What its handler emits under this name, from an offset on, until the job is over or waits for a person.
+   * It lasts: after the end it can be read again, as long as the history is kept.
+   */
+  stream(name: string, options: StreamOptions = {}): AsyncIterable<StreamItem> {
+    STREAM_OPTIONS.assert(options, `stream '${name}'`, `stream('${name}', { from: 0 })`)
+    return jobStream(this.#parts, this.id, name, options)
   }
 
   /** Stops it wherever it is. A handler that runs is told by its `signal`. */

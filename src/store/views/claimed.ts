@@ -13,7 +13,7 @@ import {
   segmentsOf,
   stageIndex,
 } from '../../kernel/index.ts'
-import { claimedWaiting } from '../claimed-waiting.ts'
+import { claimedRecord } from '../claimed-record.ts'
 import type { Ledger } from '../state/ledger.ts'
 import { priorStages, failureIn } from './job-views.ts'
 import type { Claimed, ClaimedSegment, Ending, ResumedCommit, UnfinishedEffect } from '../store.ts'
@@ -73,8 +73,7 @@ export function claimed(
     prior: stageSpec === undefined ? NO_STAGES : priorStages(job, stageSpec),
     ending,
     steps: [...task.steps],
-    waiting: claimedWaiting(task),
-    recordedBy: task.definitionVersion,
+    ...claimedRecord(task),
     commit: task.commit === null ? null : resumed(task, task.commit),
   }
 }

@@ -15,8 +15,8 @@ import type {
   Runnable,
   SubmitDefaults,
 } from '../../definition/index.ts'
-import type { Command, EffectPromise, Failure, LeaseAddress, Payload } from '../../kernel/index.ts'
-import { childId, effectKey, LIMITS, PawlError } from '../../kernel/index.ts'
+import type { Command, Failure, LeaseAddress, Payload } from '../../kernel/index.ts'
+import { childId, LIMITS, PawlError } from '../../kernel/index.ts'
 import type { Timing } from '../../store/clock.ts'
 import type { CommandBatcher } from '../../store/command-batcher.ts'
 import type { Answer, Claimed, OutputsPage, Store, UnfinishedEffect } from '../../store/index.ts'
@@ -38,8 +38,10 @@ import type {
   SuspendRequest,
 } from '../handler/wait-port.ts'
 import type { WorkerEvents } from '../worker-events.ts'
+import { AttemptStreams } from './attempt-streams.ts'
 import { AttemptWaits } from './attempt-waits.ts'
 import { leaseEnd } from './lease-end.ts'
+import { promisedEffects } from './promised-effects.ts'
 import { ReconcileFailed } from './reconcile-failed.ts'
 import type { HeldLease, LeaseHolder, LeaseKeeper } from './lease-keeper.ts'
 import { TimeLimit } from './time-limit.ts'
@@ -79,6 +81,8 @@ export class Attempt implements HandlerPort, LeaseHolder {
   readonly #held: HeldLease
   /** Of the handler; null: it was not called. */
   #limit: TimeLimit | null = null
+  /** Null: its handler emitted nothing. */
+  #streams: AttemptStreams | null = null
   /** Null: its handler never waited. */
   #waits: AttemptWaits | null = null
   #hasBegun = false
@@ -210,6 +214,8 @@ export class Attempt implements HandlerPort, LeaseHolder {
     if (outcome === 'timed-out') return this.#fail(await this.#timeoutFailure(running, limit))
     if (typeof outcome === 'string') return this.#reportStop(outcome)
     if (outcome.kind === 'suspended') return
+    const lost = this.#streams === null ? null : await this.#streams.flush()
+    if (lost !== null && outcome.kind !== 'failure') return this.#fail(this.#failureBy(lost))
     // Either report says that the work was begun.
     this.#held.isStarted = true
     if (outcome.kind === 'failure') return this.#fail(outcome)
@@ -315,8 +321,25 @@ export class Attempt implements HandlerPort, LeaseHolder {
     throw this.#abortHandle.aborted()
   }
 
-  suspend(request: SuspendRequest): Promise<SettledWait> {
+  async suspend(request: SuspendRequest): Promise<SettledWait> {
+    await this.#streams?.flush()
     return this.#ownWaits().suspend(request)
+  }
+
+  emit(name: string, value: Payload): Promise<void> {
+    const { timing } = this.#parts
+    this.#streams ??= new AttemptStreams({
+      address: this.#address,
+      claimed: this.claimed,
+      timing,
+      send: (command) => this.#sendUntilAnswered(command),
+      heard: () => this.heard(),
+      loseLease: async () => {
+        await this.#loseLease('cancelled')
+        return this.#abortHandle.aborted()
+      },
+    })
+    return this.#streams.emit(name, value)
   }
 
   endWait(request: EndWaitRequest): Promise<EndWaitAnswer> {
@@ -673,17 +696,3 @@ type LeaseReport = Command extends infer C
 
 const NO_WRITES_IN_STORE =
   'commit(…).with() needs a database: this store has no transaction that you could write in. Open SQLite or PostgreSQL, or write in an effect. In a test: testEngine({ transaction: (run) => run(client) }).'
-
-function promisedEffects(
-  { job, stage, segment }: LeaseAddress,
-  effects: readonly EffectPromise[],
-): UnfinishedEffect[] {
-  return effects.map((promise, effect) => ({
-    effect,
-    key: effectKey(job, stage, segment, effect),
-    promise,
-    state: 'PROMISED',
-    starts: [],
-    retries: 0,
-  }))
-}

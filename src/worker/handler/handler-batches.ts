@@ -94,6 +94,10 @@ function withSharedReports(items: readonly BatchItem[]): readonly BatchItem[] {
 function reportingTo(port: HandlerPort, heard: () => void): HandlerPort {
   return {
     heard: () => port.heard(),
+    emit: (name, value) => {
+      heard()
+      return port.emit(name, value)
+    },
     suspend: (request) => port.suspend(request),
     endWait: (request) => port.endWait(request),
     rest: (ms) => port.rest(ms),

@@ -87,6 +87,8 @@ export interface HandlerRequest {
 export interface HandlerPort extends WaitPort {
   /** Durable when it returns. Gives the recorded value: an earlier record of the same name stands. */
   record(name: string, value: Payload): Promise<Payload>
+  /** Durable when it is resolved. */
+  emit(name: string, value: Payload): Promise<void>
   progress(value: Payload): void
   log(line: string): void
   /** The handler goes on, although it said nothing of this job. */
@@ -244,6 +246,10 @@ export class HandlerContext {
     return (waits) => this.#ownWaits().join('any', waits)
   }
 
+  get emit(): (name: string, value: unknown) => Promise<void> {
+    return (name, value) => this.#emit(name, value)
+  }
+
   get progress(): (value: unknown) => void {
     return (value) => this.#progress(value)
   }
@@ -270,6 +276,16 @@ export class HandlerContext {
     children?: readonly ChildCall[],
   ) => HandlerCommit<unknown> {
     return (output, effects = [], children = []) => this.#makeCommit(output, effects, children)
+  }
+
+  /** What goes wrong fails the attempt at its end, also if the handler does not await it. */
+  #emit(name: string, value: unknown): Promise<void> {
+    assertName(name, `A stream of job ${this.job.id}`)
+    if (this.#abortHandle.reason === 'suspended') return never()
+    const text = toJson(value, `A value of stream '${name}' of job ${this.job.id}`, 'value')
+    const emitted = this.#port.emit(name, text)
+    emitted.catch(() => undefined)
+    return emitted
   }
 
   /** Progress is only shown: a value that cannot be is no reason to fail. */

@@ -110,6 +110,8 @@ class ChildRun {
     this.port = {
       record: (name, value) =>
         this.#ask((call) => send({ type: 'record', run: number, call, name, value })),
+      emit: (name, value) =>
+        this.#ask((call) => send({ type: 'emit', run: number, call, name, value })),
       progress: (value) => send({ type: 'progress', run: number, value }),
       log: (line) => send({ type: 'log', run: number, line }),
       // A child is given one job at a time.

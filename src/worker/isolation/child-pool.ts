@@ -51,6 +51,7 @@ const DEFAULT_START_MS = 60_000
 /** An effect records nothing. */
 export const NO_PORT: HandlerPort = {
   record: () => Promise.reject(new Error('An effect has no steps.')),
+  emit: () => Promise.reject(new Error('An effect has no streams.')),
   progress: () => undefined,
   log: () => undefined,
   heard: () => undefined,

@@ -134,6 +134,9 @@ export class ChildSlot {
       case 'wait':
         void this.#wait(pending, message)
         return
+      case 'emit':
+        void this.#emit(pending, message)
+        return
       case 'progress':
         pending.port.progress(message.value)
         return
@@ -177,6 +180,18 @@ export class ChildSlot {
     try {
       const found = await read(port, what)
       this.#child?.send({ type: 'found', run, call, found })
+    } catch (error) {
+      this.#child?.send({ type: 'refused', run, call, error: carried(error) })
+    }
+  }
+
+  async #emit(
+    { port }: PendingRun,
+    { run, call, name, value }: Extract<ToParent, { type: 'emit' }>,
+  ): Promise<void> {
+    try {
+      await port.emit(name, value)
+      this.#child?.send({ type: 'found', run, call, found: null })
     } catch (error) {
       this.#child?.send({ type: 'refused', run, call, error: carried(error) })
     }

@@ -117,6 +117,14 @@ export type ToParent =
       readonly call: number
       readonly ask: WaitAsk
     }
+  /** Answered by `found`, once it is durable. */
+  | {
+      readonly type: 'emit'
+      readonly run: number
+      readonly call: number
+      readonly name: string
+      readonly value: Payload
+    }
   | { readonly type: 'progress'; readonly run: number; readonly value: Payload }
   | { readonly type: 'log'; readonly run: number; readonly line: string }
   /** Nothing caught this error. A process that ends next ends by it; a thread tells it by itself. */
