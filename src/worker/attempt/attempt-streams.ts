@@ -11,6 +11,7 @@ import type { Command, LeaseAddress, Payload } from '../../kernel/index.ts'
 import { LIMITS } from '../../kernel/index.ts'
 import type { Timer, Timing } from '../../store/clock.ts'
 import type { Answer, Claimed } from '../../store/index.ts'
+import type { AbortHandle } from '../abort-handle.ts'
 import { refusal } from '../handler/failure.ts'
 
 /** How long values wait for others. */
@@ -31,8 +32,8 @@ export interface AttemptStreamsParts {
   readonly timing: Timing
   readonly send: (command: Command) => Promise<Answer>
   readonly heard: () => void
-  /** The lease is lost: what the handler is to be thrown. */
-  readonly loseLease: () => Promise<Error>
+  readonly abortHandle: AbortHandle
+  readonly loseLease: () => Promise<void>
 }
 
 export class AttemptStreams {
@@ -56,7 +57,9 @@ export class AttemptStreams {
       if (this.#error !== null) return reject(this.#error)
       this.#waiting.push({ name, value, resolve, reject })
     })
-    this.#timer ??= this.#parts.timing.after(GATHER_MS, () => void this.flush(), true)
+    const { timing } = this.#parts
+    const gatherMs = timing.passesByItself === false ? 0 : GATHER_MS
+    this.#timer ??= timing.after(gatherMs, () => void this.flush(), true)
     return emitted
   }
 
@@ -83,7 +86,9 @@ export class AttemptStreams {
       const report = { type: 'AppendStream', ...address, name, offset, values } as const
       const { verdict, rejection } = await send(report)
       if (verdict !== 'committed') {
-        throw rejection === null ? await this.#parts.loseLease() : refusal(rejection)
+        if (rejection !== null) throw refusal(rejection)
+        await this.#parts.loseLease()
+        throw this.#parts.abortHandle.aborted()
       }
       this.#next.set(name, offset + values.length)
       for (const { resolve } of batch) resolve()

@@ -37,6 +37,7 @@ import type {
   SettledWait,
   SuspendRequest,
 } from '../handler/wait-port.ts'
+import { LONGEST_REST_MS } from '../handler/wait-port.ts'
 import type { WorkerEvents } from '../worker-events.ts'
 import { AttemptStreams } from './attempt-streams.ts'
 import { AttemptWaits } from './attempt-waits.ts'
@@ -327,23 +328,24 @@ export class Attempt implements HandlerPort, LeaseHolder {
   }
 
   emit(name: string, value: Payload): Promise<void> {
-    const { timing } = this.#parts
     this.#streams ??= new AttemptStreams({
       address: this.#address,
       claimed: this.claimed,
-      timing,
+      timing: this.#parts.timing,
       send: (command) => this.#sendUntilAnswered(command),
       heard: () => this.heard(),
-      loseLease: async () => {
-        await this.#loseLease('cancelled')
-        return this.#abortHandle.aborted()
-      },
+      abortHandle: this.#abortHandle,
+      loseLease: () => this.#loseLease('cancelled'),
     })
     return this.#streams.emit(name, value)
   }
 
   endWait(request: EndWaitRequest): Promise<EndWaitAnswer> {
     return this.#ownWaits().endWait(request)
+  }
+
+  get longestRestMs(): number {
+    return this.#parts.timing.passesByItself === false ? 0 : LONGEST_REST_MS
   }
 
   rest(ms: number): Promise<void> {

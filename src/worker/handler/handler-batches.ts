@@ -101,6 +101,7 @@ function reportingTo(port: HandlerPort, heard: () => void): HandlerPort {
     suspend: (request) => port.suspend(request),
     endWait: (request) => port.endWait(request),
     rest: (ms) => port.rest(ms),
+    longestRestMs: port.longestRestMs,
     input: () => port.input(),
     outputs: (stage, after, job) => port.outputs(stage, after, job),
     callee: (job) => port.callee(job),

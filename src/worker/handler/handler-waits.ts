@@ -20,8 +20,6 @@ import type { EndedWait, WaitTerms } from './wait-nodes.ts'
 import { JoinedWaits, SingleWait, WaitGroup, WaitNode } from './wait-nodes.ts'
 import type { SettledWait, WaitPort } from './wait-port.ts'
 
-/** Sleeps that are shorter are waited in place: suspending and being granted again would cost as much. */
-export const LONGEST_IN_PLACE_MS = 1_000
 /** Between two looks at a wait whose time is over here, and not yet by the store's clock. */
 const LOOK_AGAIN_MS = 5
 
@@ -206,8 +204,8 @@ export class HandlerWaits {
   #isShort({ name, terms: { inPlaceMs } }: SingleWait): boolean {
     if (inPlaceMs === null || this.known(name) !== undefined) return false
     // A handler that is silent for so long must not be taken for one that is stalled.
-    const { afterMs } = this.#parts.definition.stalled
-    return inPlaceMs < Math.min(LONGEST_IN_PLACE_MS, afterMs / 2)
+    const { definition, port } = this.#parts
+    return inPlaceMs < Math.min(port.longestRestMs, definition.stalled.afterMs / 2)
   }
 
   async #waitInPlace(open: readonly SingleWait[], needs: WaitsNeeded): Promise<void> {

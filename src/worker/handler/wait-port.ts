@@ -41,6 +41,9 @@ export interface CalleePort {
   outputs(stage: number, after: number, job?: string): Promise<OutputsPage>
 }
 
+/** What `longestRestMs` is, unless a test moves the clock. */
+export const LONGEST_REST_MS = 1_000
+
 export interface WaitPort extends CalleePort {
   /**
    * Ends the attempt. Its promise never settles then; it does only if one of the waits is settled already:
@@ -48,6 +51,8 @@ export interface WaitPort extends CalleePort {
    */
   suspend(request: SuspendRequest): Promise<SettledWait>
   endWait(request: EndWaitRequest): Promise<EndWaitAnswer>
+  /** Sleeps that are shorter are waited in place: suspending and being granted again would cost as much. */
+  readonly longestRestMs: number
   /** Waits in place, with the lease held. It does not count towards the timeout. */
   rest(ms: number): Promise<void>
 }

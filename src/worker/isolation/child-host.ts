@@ -14,6 +14,7 @@ import { inProcess } from '../handler/executor.ts'
 import { failureReport } from '../handler/failure.ts'
 import type { HandlerPort } from '../handler/handler-context.ts'
 import { SharedValues } from '../handler/shared-values.ts'
+import { LONGEST_REST_MS } from '../handler/wait-port.ts'
 import { ExportedDefinitions } from './exported-definitions.ts'
 import type { ChildOutcome, ChildRequest, ToChild, ToParent, WaitAsk } from './protocol.ts'
 import { NO_WRITES_IN_CHILD, uncarried } from './protocol.ts'
@@ -129,6 +130,7 @@ class ChildRun {
       suspend: (request) => this.#wait(send, { kind: 'suspend', ...request }),
       endWait: (request) => this.#wait(send, { kind: 'end', ...request }),
       rest: (ms) => this.#wait(send, { kind: 'rest', ms }),
+      longestRestMs: LONGEST_REST_MS,
       noWrites: NO_WRITES_IN_CHILD,
       ...surroundings,
     }

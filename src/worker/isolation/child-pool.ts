@@ -60,6 +60,7 @@ export const NO_PORT: HandlerPort = {
   callee: () => Promise.reject(new Error('An effect calls no job.')),
   suspend: () => Promise.reject(new Error('An effect does not wait.')),
   endWait: () => Promise.reject(new Error('An effect does not wait.')),
+  longestRestMs: 0,
   rest: () => Promise.reject(new Error('An effect does not wait.')),
   shared: new SharedValues(),
   artifacts: null,
