@@ -38,12 +38,12 @@ async function around<T>(commands: readonly Command[], run: () => Promise<T>): P
   return isHit ? die() : answer
 }
 
-const { prototype } = CommandBatcher
-const { send, sendAll } = prototype
-prototype.send = function (command) {
+// oxlint-disable-next-line typescript/unbound-method -- called with the batcher that it is of
+const { send, sendAll } = CommandBatcher.prototype
+CommandBatcher.prototype.send = function (command) {
   return around([command], () => send.call(this, command))
 }
-prototype.sendAll = function (commands) {
+CommandBatcher.prototype.sendAll = function (commands) {
   return around(commands, () => sendAll.call(this, commands))
 }
 
