@@ -70,7 +70,7 @@ export { CHILD_NAMES, inputFor, inputOf, specOf, timeOf } from './job-spec.ts'
 export type { OptionNames } from './known-options.ts'
 export { KnownOptions, shown } from './known-options.ts'
 export { fromJson, toJson, UnreadablePayload, UnserializableValue } from './json-value.ts'
-export { jsonSchemaIssues } from './json-schema.ts'
+export { assertFits } from './json-schema.ts'
 export type {
   AnyMessage,
   MessageDefinition,

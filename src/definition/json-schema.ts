@@ -5,7 +5,9 @@
  * It knows the words that say what a value may be, as schemas of forms and messages use them. As JSON Schema
  * has it, a word that it does not know says nothing; `format` is such a word.
  */
+import type { Payload } from '../kernel/index.ts'
 import type { SchemaIssue } from './errors.ts'
+import { InvalidValue } from './errors.ts'
 
 type Schema = Readonly<Record<string, unknown>>
 
@@ -17,6 +19,15 @@ export function jsonSchemaIssues(schema: unknown, value: unknown): readonly Sche
   const check = new SchemaCheck(schema)
   check.check(schema, value, '', 0)
   return check.issues
+}
+
+/** Throws `InvalidValue` if what a message says does not fit what a wait asks for. */
+export function assertFits(
+  schema: Payload,
+  { name, value }: { readonly name: string; readonly value: Payload },
+): void {
+  const issues = jsonSchemaIssues(JSON.parse(schema), JSON.parse(value))
+  if (issues.length > 0) throw new InvalidValue(`What message '${name}' says`, issues)
 }
 
 class SchemaCheck {

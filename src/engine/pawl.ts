@@ -44,7 +44,6 @@ import { jobList } from './client/job-list.ts'
 import type { ManyItems } from './client/many-items.ts'
 import { isList } from './client/many-items.ts'
 import type { AnswerOptions, InboxFilter, InboxItem, QuestionRef } from './client/inbox.ts'
-import { Inbox } from './client/inbox.ts'
 import type { SendOptions, SentMessage } from './client/messages.ts'
 import { Messages } from './client/messages.ts'
 import { Results } from './client/results.ts'
@@ -158,7 +157,6 @@ export class Pawl {
   readonly #sweep: ArtifactSweep
   readonly #operator: Operator
   readonly #messages: Messages
-  readonly #inbox: Inbox
   readonly #erasure: Erasure
   readonly #results: Results
   readonly #commandListeners: CommandListeners
@@ -200,7 +198,6 @@ export class Pawl {
     const definitionOf: DefinitionOf = (type) => this.#definitions.get(type) ?? null
     this.#operator = new Operator(store, this.#batcher, definitionOf, this.#now, this.#refusals)
     this.#messages = new Messages(store, this.#batcher, definitionOf)
-    this.#inbox = new Inbox(store, this.#batcher, definitionOf)
     this.quarantine = new Quarantine({
       store,
       batcher: this.#batcher,
@@ -410,13 +407,13 @@ export class Pawl {
   async inbox(filter: InboxFilter = {}): Promise<readonly InboxItem[]> {
     CALL_OPTIONS.inbox.assertFilter(filter, 'inbox()', ['limit'])
     assertLimit(filter.limit)
-    return this.#inbox.list(filter)
+    return this.#messages.inbox.list(filter)
   }
 
   /** Answers a question. An answer that does not fit, or that comes too late, is refused. */
   async answer(to: QuestionRef, value: unknown, options: AnswerOptions): Promise<void> {
     CALL_OPTIONS.answer.assert(options, 'answer()', `answer(item, value, { by: 'ada' })`)
-    return this.#inbox.answer(to, value, options)
+    return this.#messages.inbox.answer(to, value, options)
   }
 
   async cancel(id: string, actor: Actor = {}): Promise<void> {

@@ -8,6 +8,7 @@ import type { Question } from '../../definition/index.ts'
 import {
   answerId,
   askedSchema,
+  assertFits,
   fromJson,
   InvalidDefinition,
   questionIdentity,
@@ -22,7 +23,6 @@ import { AnswerRefused, Refused, UnknownJob } from '../errors.ts'
 import { pendingWaits } from '../inspect/wait-info.ts'
 import type { DefinitionOf, TaskChoice } from '../operator/operator.ts'
 import { tasksOf } from '../operator/operator.ts'
-import { assertFits } from './messages.ts'
 
 export interface InboxFilter {
   /** Only those that are for this person or group. */

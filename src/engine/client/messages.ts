@@ -4,11 +4,10 @@
  */
 import type { AnyJob, AnyMessage } from '../../definition/index.ts'
 import {
+  assertFits,
   InvalidDefinition,
-  InvalidValue,
   isMessage,
   isPipeline,
-  jsonSchemaIssues,
   nameOf,
   runnableFor,
   shown,
@@ -24,6 +23,7 @@ import { actorOrDefault } from '../actor.ts'
 import { Refused, UnknownJob } from '../errors.ts'
 import type { DefinitionOf, TaskChoice } from '../operator/operator.ts'
 import { newJobId } from '../random.ts'
+import { Inbox } from './inbox.ts'
 
 export interface SendOptions extends Actor, TaskChoice {
   /** The same id is the same message: sending it again does nothing. Default: a random one. */
@@ -38,6 +38,8 @@ export interface SentMessage {
 const MOST_CHECKS = 5
 
 export class Messages {
+  /** What waits for people. */
+  readonly inbox: Inbox
   readonly #store: Store
   readonly #batcher: CommandBatcher
   readonly #definitionOf: DefinitionOf
@@ -46,6 +48,7 @@ export class Messages {
     this.#store = store
     this.#batcher = batcher
     this.#definitionOf = definitionOf
+    this.inbox = new Inbox(store, batcher, definitionOf)
   }
 
   async send(
@@ -97,15 +100,6 @@ export class Messages {
       checked = asked
     }
   }
-}
-
-/** Throws `InvalidValue` if it does not fit what a wait asks for. */
-export function assertFits(
-  schema: Payload,
-  { name, value }: { readonly name: string; readonly value: Payload },
-): void {
-  const issues = jsonSchemaIssues(JSON.parse(schema), JSON.parse(value))
-  if (issues.length > 0) throw new InvalidValue(`What message '${name}' says`, issues)
 }
 
 function nameIn(given: AnyMessage | string): string {
