@@ -6,8 +6,10 @@
  */
 import type {
   AnyJob,
+  AnyMessage,
   ArtifactPlace,
   Duration,
+  MessageGiven,
   OutcomeOf,
   SubmitArguments,
   SubmitDefaults,
@@ -26,20 +28,31 @@ import { ArtifactSweep } from './artifacts/artifact-sweep.ts'
 import { Artifacts } from './artifacts/artifacts.ts'
 import type { Backup, BackupOptions, BackUpStore } from './artifacts/backup.ts'
 import { backUp } from './artifacts/backup.ts'
-import { assertExecutionsFilter, assertListFilter, CALL_OPTIONS } from './call-options.ts'
+import {
+  assertExecutionsFilter,
+  assertJobId,
+  assertLimit,
+  assertListFilter,
+  CALL_OPTIONS,
+} from './call-options.ts'
 import type { HandleParts } from './client/handle.ts'
 import { Handle } from './client/handle.ts'
 import type { JobInfo } from './client/job-info.ts'
 import { jobInfo } from './client/job-info.ts'
 import type { JobList, ListFilter } from './client/job-list.ts'
 import { jobList } from './client/job-list.ts'
+import type { ManyItems } from './client/many-items.ts'
+import { isList } from './client/many-items.ts'
+import type { AnswerOptions, InboxFilter, InboxItem, QuestionRef } from './client/inbox.ts'
+import type { SendOptions, SentMessage } from './client/messages.ts'
+import { Messages } from './client/messages.ts'
 import { Results } from './client/results.ts'
 import { momentOf, Snapshot } from './client/snapshot.ts'
 import type { ItemOptions, SubmitOptions, SubmitSummary } from './client/submitter.ts'
 import { assertDefinitions } from './client/worked-definitions.ts'
 import { NO_OPTIONS, Submitter } from './client/submitter.ts'
 import type { MaxWaiting } from './client/waiting-bounds.ts'
-import { WaitingBounds } from './client/waiting-bounds.ts'
+import { waitingBounds } from './client/waiting-bounds.ts'
 import type { EngineMetrics } from './inspect/engine-metrics.ts'
 import { engineMetrics } from './inspect/engine-metrics.ts'
 import type { ExecutionsFilter, ExecutionsPage } from './inspect/executions.ts'
@@ -73,7 +86,6 @@ import type {
 } from './operator/operator.ts'
 import { Operator } from './operator/operator.ts'
 import { Quarantine } from './operator/quarantine.ts'
-import { assertWhole } from './operator/rate-limiter.ts'
 import { PresenceLoop } from './presence/presence-loop.ts'
 import { ScheduleHandle } from './schedule/schedule-handle.ts'
 import type { RefusedCommand } from './refusals.ts'
@@ -130,18 +142,6 @@ export interface PawlParts {
 
 const DEFAULT_PAGE = 100
 
-type ManyItems<J extends AnyJob> =
-  | readonly SubmitItem<J, ItemOptions>[]
-  | Iterable<SubmitItem<J, ItemOptions>>
-  | AsyncIterable<SubmitItem<J, ItemOptions>>
-
-/** `Array.isArray` does not tell a list that may not be changed from other iterables. */
-function isList<J extends AnyJob>(
-  jobs: ManyItems<J>,
-): jobs is readonly SubmitItem<J, ItemOptions>[] {
-  return Array.isArray(jobs)
-}
-
 export class Pawl {
   /** Jobs that were given up, many at a time. */
   readonly quarantine: Quarantine
@@ -156,6 +156,7 @@ export class Pawl {
   readonly #place: ArtifactPlace
   readonly #sweep: ArtifactSweep
   readonly #operator: Operator
+  readonly #messages: Messages
   readonly #erasure: Erasure
   readonly #results: Results
   readonly #commandListeners: CommandListeners
@@ -196,6 +197,7 @@ export class Pawl {
     this.#healthWatch = this.#newHealthWatch(notify)
     const definitionOf: DefinitionOf = (type) => this.#definitions.get(type) ?? null
     this.#operator = new Operator(store, this.#batcher, definitionOf, this.#now, this.#refusals)
+    this.#messages = new Messages(store, this.#batcher, definitionOf)
     this.quarantine = new Quarantine({
       store,
       batcher: this.#batcher,
@@ -244,7 +246,7 @@ export class Pawl {
       this.#handleParts,
       this.#definitions,
       defaults,
-      this.#newBounds(),
+      waitingBounds(this.#parts, this.#refusals),
     )
   }
 
@@ -384,6 +386,34 @@ export class Pawl {
   workers(): Promise<readonly WorkerInfo[]> {
     if (this.#closing !== null) return Promise.reject(new StoreClosed())
     return this.#presenceLoop.workers()
+  }
+
+  /**
+   * Sends a message to a job. It is kept from now on, whether or not the job waits for it yet; the same `id`
+   * again does nothing.
+   */
+  async send<M extends AnyMessage>(
+    id: string,
+    message: M | string,
+    value?: MessageGiven<M>,
+    options: SendOptions = {},
+  ): Promise<SentMessage> {
+    assertJobId(id)
+    CALL_OPTIONS.send.assert(options, 'send()', `send(id, message, value, { by: 'ada' })`)
+    return this.#messages.send(id, message, value, options)
+  }
+
+  /** The questions that wait for people, oldest first. It reads every job that waits. */
+  async inbox(filter: InboxFilter = {}): Promise<readonly InboxItem[]> {
+    CALL_OPTIONS.inbox.assertFilter(filter, 'inbox()', ['limit'])
+    assertLimit(filter.limit)
+    return this.#messages.inbox.list(filter)
+  }
+
+  /** Answers a question. An answer that does not fit, or that comes too late, is refused. */
+  async answer(to: QuestionRef, value: unknown, options: AnswerOptions): Promise<void> {
+    CALL_OPTIONS.answer.assert(options, 'answer()', `answer(item, value, { by: 'ada' })`)
+    return this.#messages.inbox.answer(to, value, options)
   }
 
   async cancel(id: string, actor: Actor = {}): Promise<void> {
@@ -600,13 +630,6 @@ export class Pawl {
     }
   }
 
-  /** Null: any number may wait. */
-  #newBounds(): WaitingBounds | null {
-    const { store, timing, maxWaiting } = this.#parts
-    if (maxWaiting === undefined) return null
-    return new WaitingBounds(store, timing, maxWaiting, this.#refusals)
-  }
-
   #newHandleParts(): HandleParts {
     return {
       store: this.#parts.store,
@@ -616,6 +639,7 @@ export class Pawl {
       progressOf: async (id) => (await this.#presenceLoop.reportsOf(id)).progress,
       onProgress: (id, listener) => this.#softState.onProgress(id, listener),
       cancel: (id, actor) => this.cancel(id, actor),
+      onAppended: (id, listener) => this.#commandListeners.onAppended(id, listener),
     }
   }
 
@@ -672,15 +696,4 @@ export class Pawl {
     const again = (): void => this.#upkeepLoop.runNow()
     return new ForgetHook({ timing, onForget, onError, send, again, get: (id) => this.get(id) })
   }
-}
-
-function assertLimit(limit: number | undefined): void {
-  if (limit !== undefined) assertWhole(limit, 'The limit of a page')
-}
-
-function assertJobId(id: unknown): void {
-  if (typeof id === 'string') return
-  throw new InvalidDefinition(
-    `The id of a job is a text, not ${String(id)}: give the \`id\` of its handle.`,
-  )
 }

@@ -2,6 +2,7 @@
  * Stores: the interface that every store implements, the stores, and what is done to one that is
  * not open.
  */
+export type { ClaimedRecord, ClaimedWaiting } from './claimed-record.ts'
 export type { ChannelName, ClaimRequest } from './claim-request.ts'
 export { FIRST_SUBMIT_CLAIM, isForSubmitClaim } from './claim-request.ts'
 export type { ClaimWithSubmit, SubmitClaimer } from './command-batcher.ts'

@@ -126,6 +126,7 @@ const OPTIONS = [
 
 const PARTS = [
   'RunContext',
+  'RunWaits',
   'StageContext',
   'FailureContext',
   'SegmentContext',
