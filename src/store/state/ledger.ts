@@ -47,6 +47,7 @@ import {
   isEnding,
   isFinal,
   isSuspect,
+  isSuspended,
   jobState,
   loadReads,
   malformed,
@@ -70,6 +71,7 @@ import { QuarantinedJobs } from './quarantined-jobs.ts'
 import { ReadyIndex } from '../ready/ready-index.ts'
 import { StageTallies } from './stage-tallies.ts'
 import { keepSpec } from './job-with-stored-spec.ts'
+import { PackedJob, packJob, ParkedJobs } from './packed-job.ts'
 import { isListed, isNeverTaken, TaskSnapshot } from './task-snapshot.ts'
 import { DueCommands } from './due-commands.ts'
 
@@ -116,6 +118,10 @@ export class Ledger implements Indexes {
   readonly #keys = new JobsByKey()
   readonly #reads = noReads()
   readonly #snapshot = new TaskSnapshot()
+  /** Suspended jobs as bytes; null: all of them are kept as they are. */
+  readonly #parked: ParkedJobs | null
+  /** Another object stands for a job that was parked, or is so no more. */
+  onParked: (job: Job, by: Job) => void = () => undefined
   /** The task that is being granted, and so is out of the ready-index already. */
   #offered: Task | null = null
   #now = 0
@@ -123,6 +129,7 @@ export class Ledger implements Indexes {
   constructor(journal: Journal = () => undefined, finished: FinishedJobSource | null = null) {
     this.#journal = journal
     this.#finished = finished
+    this.#parked = finished === null ? null : new ParkedJobs()
     const jobs =
       finished === null ? undefined : new LiveJobMap((id) => this.#readmit(finished.find(id)))
     this.world = createWorld(jobs)
@@ -182,6 +189,7 @@ export class Ledger implements Indexes {
     // Whole milliseconds, whatever the clock says.
     if (now > this.#now) {
       this.#now = Math.floor(now)
+      if (this.#parked !== null && this.#parked.size > 0) this.#takeBackDue(this.#parked)
       // BEFORE anything else happens at this time, so that a replay sees it in the same order.
       this.ready.advance(this.#now)
     }
@@ -222,7 +230,11 @@ export class Ledger implements Indexes {
   perform(command: Command, now: number): Decision {
     this.#finished?.evictReadmitted()
     const reads = this.#reads
-    const decision = this.#decide(command, this.tick(now))
+    let decision = this.#decide(command, this.tick(now))
+    // It was decided on a copy: AFTER the job itself is back, it is decided on that.
+    if (decision.entry !== null && this.#takeBackFor(decision.entry)) {
+      decision = this.#decide(command, this.#now)
+    }
     const { entry } = decision
     if (entry === null) return decision
     // `decide` has read what the entry changes: it is not looked up again.
@@ -255,6 +267,7 @@ export class Ledger implements Indexes {
   apply(entry: Entry): Job | null {
     this.#finished?.evictReadmitted()
     this.tick(entry.at)
+    this.#takeBackFor(entry)
     switch (entry.type) {
       case 'JobSubmitted':
         if (this.world.jobs.has(entry.job)) throw new BrokenEntry(entry, `job ${entry.job} exists`)
@@ -356,6 +369,53 @@ export class Ledger implements Indexes {
     this.#keys.replace(job, by)
   }
 
+  /**
+   * AFTER a plain job was suspended, or restored: it becomes bytes until it is due, or an entry changes it. Gives
+   * what stands for it from now on.
+   */
+  park(job: Job): Job {
+    const { task } = job
+    if (this.#parked === null || task === null || !this.#isParked(job, task)) return job
+    const isDue = isListed(job, task)
+    const packed = packJob(job, task)
+    if (packed === null) {
+      if (isDue) this.ready.insert(task, job)
+      return job
+    }
+    this.#parked.add(packed, isDue)
+    this.replace(job, packed)
+    return packed
+  }
+
+  /** Whether the owner is going to park it, so that no index has it. */
+  #isParked(job: Job, task: Task): boolean {
+    if (this.#parked === null || job.task === null) return false
+    return task.state === 'WAITING' && isSuspended(task) && !this.ready.isDue(task.dueAt)
+  }
+
+  #takeBackDue(parked: ParkedJobs): void {
+    for (let next = parked.dueAt(this.#now); next !== null; next = parked.dueAt(this.#now)) {
+      this.#takeBack(next)
+    }
+  }
+
+  /** Whether the entry is about a job that was parked: it is not any more. */
+  #takeBackFor(entry: Entry): boolean {
+    if (this.#parked === null || this.#parked.size === 0 || !('job' in entry)) return false
+    const job = this.inMemory(entry.job)
+    if (!(job instanceof PackedJob)) return false
+    this.#takeBack(job)
+    return true
+  }
+
+  #takeBack(packed: PackedJob): void {
+    const job = packed.unpack()
+    this.#parked?.takeBack(packed)
+    this.replace(packed, job)
+    this.onParked(packed, job)
+    if (job.task !== null && isListed(job, job.task)) this.ready.insert(job.task, job)
+  }
+
   /** Drops a job that is over, and that the source of finished jobs can find. */
   evict(job: Job): void {
     // Its id may be another one's by now.
@@ -443,7 +503,7 @@ export class Ledger implements Indexes {
 
   #restoreTask(job: Job, task: Task): void {
     if (isNeverTaken(task)) this.#dueCommands.taskCreated(task)
-    if (isListed(job, task)) this.ready.insert(task, job)
+    if (isListed(job, task) && !this.#isParked(job, task)) this.ready.insert(task, job)
     if (task.lease === null) return
     this.leases.granted(task, task.lease)
     // As a resumed one: it counts for the limits, and the checkpoint has what it used of a rate.
@@ -548,7 +608,7 @@ export class Ledger implements Indexes {
     if (job.task !== null) {
       applyToTask(task, entry)
       this.#noteCalls(entry, job, task, waits)
-      return this.#updateIndexes(job, task, entry.at)
+      return this.#updateIndexes(job, task, entry.at, entry.type === 'ExecutionSuspended')
     }
     // Its other segments will ask for the spec soon.
     keepSpec(job)
@@ -591,7 +651,7 @@ export class Ledger implements Indexes {
   }
 
   /** AFTER an entry was applied: brings the indexes up to date with what differs from the snapshot. */
-  #updateIndexes(job: Job, task: Task, at: number): void {
+  #updateIndexes(job: Job, task: Task, at: number, isSuspension = false): void {
     const { listed, state, attempt, dueAt, lease, expiresAt } = this.#snapshot
     if (task.lease !== lease) {
       if (lease !== null) {
@@ -606,7 +666,8 @@ export class Ledger implements Indexes {
     // A task that is due and stays due keeps its position.
     const hasMoved = !stays || (task.dueAt !== dueAt && !this.ready.isDue(dueAt))
     if (listed && hasMoved) this.ready.left(task, job, dueAt, task === this.#offered)
-    if (stays && (!listed || hasMoved)) this.ready.insert(task, job)
+    const isParked = isSuspension && this.#isParked(job, task)
+    if (stays && (!listed || hasMoved) && !isParked) this.ready.insert(task, job)
     if (job.task !== null && (state === 'DEAD') !== (task.state === 'DEAD')) {
       this.quarantined.update(job, NO_TALLIES)
     }
