@@ -93,7 +93,8 @@ async function due(say: Say, place: Place, rounds: number, missed: string[]): Pr
   // Long enough that all of them are suspended by then.
   const inMs = place.store === 'directory' ? 20_000 : 40_000
   for (let round = 0; round < rounds; round++) {
-    const order = round % 2 === 0 ? (['suspended', 'plain'] as const) : (['plain', 'suspended'] as const)
+    const order =
+      round % 2 === 0 ? (['suspended', 'plain'] as const) : (['plain', 'suspended'] as const)
     for (const workload of order) {
       say(`round ${round + 1} of ${rounds}: ${place.store}, ${workload} …`)
       const location = place.location()

@@ -10,7 +10,9 @@ import type { WaitingOrder, WaitingReport } from './order.ts'
 const CALL = 1_000
 const SETTLE_MS = 1_000
 
-const { workload, location, schema, jobs, dueAt } = JSON.parse(process.argv[2] ?? '') as WaitingOrder
+const { workload, location, schema, jobs, dueAt } = JSON.parse(
+  process.argv[2] ?? '',
+) as WaitingOrder
 
 let ended = 0
 let onAllEnded: () => void = () => undefined
