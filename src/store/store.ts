@@ -44,6 +44,7 @@ import type { ClaimRequest } from './claim-request.ts'
 import type { Moment } from './moment.ts'
 import type { News } from './notice.ts'
 import type { Presence } from './presence.ts'
+import type { ReadModelAnswers } from './read-model.ts'
 import type { UserTransaction, Writes } from './user-transaction.ts'
 
 /** What the authority says to one command. */
@@ -458,7 +459,7 @@ export interface Metrics {
 }
 
 /** What can be asked, and what is answered. */
-export interface Answers {
+export interface Answers extends ReadModelAnswers {
   /** One job with its stages and tasks; null if there is none. */
   job: { ask: { readonly job: string }; answer: JobView | null }
   /** The same, with its stages summed up. */

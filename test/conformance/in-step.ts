@@ -3,22 +3,27 @@
  * state.
  */
 import { expect } from 'vitest'
-import type { Entry, Job, Task } from '../../src/kernel/index.ts'
-import { copyJob, copyTask, inputOf } from '../../src/kernel/index.ts'
+import type { Command, Entry, Job, Task } from '../../src/kernel/index.ts'
+import { copyJob, copyTask, inputOf, jobState } from '../../src/kernel/index.ts'
 import type {
   ChannelName,
   JobOverview,
   JobsPage,
   JobSummary,
+  QueryOf,
   Store,
 } from '../../src/store/index.ts'
 import { Ledger } from '../../src/store/index.ts'
+import { countedJob, JobCounts } from '../../src/store/state/job-counts.ts'
+import { countsAnswer, groupsSource, totalsSource } from '../../src/store/views/count-views.ts'
 import { listing, PageOfJobs } from '../../src/store/views/job-pages.ts'
 import { causeOf } from '../../src/store/views/failure-cause.ts'
 import { ledgerQueries } from '../../src/store/views/ledger-queries.ts'
 import type { Dice } from '../model/properties/dice.ts'
 import { plausibleCommand } from '../model/properties/plausible.ts'
 import { LIMITS } from '../model/properties/random-specs.ts'
+
+type CountsAsked = Omit<QueryOf<'counts'>, 'kind' | 'limit'>
 
 const CHANNELS: readonly ChannelName[] = ['left', 'right'].flatMap((queue) =>
   ['red', 'blue'].map((type) => ({ queue, type, stage: null })),
@@ -30,11 +35,12 @@ export abstract class InStep {
   now = 1_000
   abstract readonly store: Store
   quarantined = 0
+  counted = 0
 
   async step(dice: Dice, count: number): Promise<void> {
     if (dice.chance(30)) this.now += dice.below(12)
     if (dice.chance(5)) return this.claim(dice, count)
-    const command = plausibleCommand(dice, this.model.world, this.now, count)
+    const command = tagged(plausibleCommand(dice, this.model.world, this.now, count))
     const [answer] = await this.store.execute([command])
     const { verdict, value, rejection } = this.model.perform(command, this.now)
     expect(answer).toEqual({ verdict, value, rejection })
@@ -82,6 +88,37 @@ export abstract class InStep {
         await this.#compareStreams(task)
       }
     }
+  }
+
+  /** Against a recount, and not against the counters of the model, which are under test, too. */
+  async #compareCounts(): Promise<void> {
+    // Pipelines are counted again when upkeep looks at them.
+    await this.store.query({ kind: 'upkeep', limit: 1_000, forgets: false })
+    const counts = recount(this.model)
+    const filters: CountsAsked[] = [
+      {},
+      { type: 'red' },
+      { queue: 'left' },
+      { type: 'blue', queue: 'right' },
+      { tag: 'odd' },
+    ]
+    const asked: CountsAsked[] = [...filters]
+    for (const filter of filters) {
+      asked.push({ ...filter, by: 'type' }, { ...filter, by: 'queue' })
+      if ('tag' in filter) continue
+      asked.push({ ...filter, by: 'tag' }, { ...filter, by: 'error' })
+    }
+    for (const one of asked) {
+      const query = { kind: 'counts', limit: 1_000, ...one } as const
+      const [totals, groups] = [totalsSource(query), groupsSource(query)]
+      const expected = countsAnswer(query, counts.from(totals), counts.from(groups))
+      const found = await this.store.query(query)
+      expect({ asked: one, ...found }).toEqual({ asked: one, ...expected })
+      this.counted += found.groups.length
+    }
+    expect(await this.store.query({ kind: 'queues' })).toEqual(
+      await this.#expected.queues({ kind: 'queues' }),
+    )
   }
 
   /** The ledger knows how long they are; the values are there as long as the history of the job is. */
@@ -145,6 +182,7 @@ export abstract class InStep {
       const query = { kind: 'queue', queue } as const
       expect(await this.store.query(query)).toEqual(await this.#expected.queue(query))
     }
+    await this.#compareCounts()
     for (const { key } of LIMITS) {
       const query = { kind: 'limit', key } as const
       expect(await this.store.query(query)).toEqual(await this.#expected.limit(query))
@@ -153,6 +191,21 @@ export abstract class InStep {
       expect(await this.store.query({ kind: 'schedule', schedule: id })).toEqual(schedule)
     }
   }
+}
+
+/** By its id, so that a repeat asks for the same. */
+function tagged(command: Command): Command {
+  if (command.type !== 'SubmitJob' || command.job.length % 2 === 0) return command
+  return { ...command, spec: { ...command.spec, tags: ['odd', `ends with ${command.job.at(-1)}`] } }
+}
+
+/** Every job counted one by one. */
+function recount(model: Ledger): JobCounts {
+  const counts = new JobCounts()
+  for (const job of model.world.jobs.values()) {
+    counts.addJob(countedJob(job), jobState(job, model.tallies(job), model.now), 1)
+  }
+  return counts
 }
 
 function byId({ jobs }: JobsPage): JobSummary[] {

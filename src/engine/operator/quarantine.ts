@@ -8,13 +8,11 @@
  */
 import { fromJson, InvalidDefinition } from '../../definition/index.ts'
 import type { Command, Payload } from '../../kernel/index.ts'
-import { inputOf } from '../../kernel/index.ts'
+import { fingerprintOf, inputOf, whyGivenUp } from '../../kernel/index.ts'
 import type { Timing } from '../../store/clock.ts'
 import type { CommandBatcher } from '../../store/command-batcher.ts'
 import type { Answer, DeadTask, QuarantinedJob, Store } from '../../store/index.ts'
 import { actorOrDefault } from '../actor.ts'
-import type { Fingerprinted } from './error-fingerprint.ts'
-import { fingerprintOf } from './error-fingerprint.ts'
 import type { DefinitionOf } from './operator.ts'
 import { newInput } from './operator.ts'
 import type {
@@ -340,9 +338,11 @@ interface Cause {
 /** For a list: the whole of it is in the job's info. */
 const MESSAGE_CHARS = 500
 
+const NO_TASK = { error: null, endedBy: null, held: [] }
+
 /** Of the first of all tasks that keep a job there. */
 function causeOf(tasks: readonly DeadTask[]): Cause {
-  const why = tasks[0] === undefined ? UNKNOWN : whyGivenUp(tasks[0])
+  const why = whyGivenUp(tasks[0] ?? NO_TASK)
   const { code, message } = why
   return {
     fingerprint: fingerprintOf(why),
@@ -350,29 +350,4 @@ function causeOf(tasks: readonly DeadTask[]): Cause {
     message: message.length > MESSAGE_CHARS ? `${message.slice(0, MESSAGE_CHARS)}…` : message,
     since: tasks.reduce((newest, { since }) => Math.max(newest, since), 0),
   }
-}
-
-const UNKNOWN: Fingerprinted = { code: 'Unknown', message: 'Nobody said why.', stack: null }
-
-function whyGivenUp({ held, endedBy, error }: DeadTask): Fingerprinted {
-  const [effect] = held
-  if (effect !== undefined) {
-    return (
-      effect.error ?? {
-        code: 'OutcomeUnknown',
-        message: `Whether the effect ${effect.name} happened is not known.`,
-        stack: null,
-      }
-    )
-  }
-  // The handler did not say why: an older error may have another cause.
-  if (endedBy === 'LeaseExpired')
-    return lostLease(endedBy, 'Its worker fell silent: the lease ran out.')
-  if (endedBy === 'LeaseRevoked')
-    return lostLease(endedBy, 'Its lease was taken away: its history says why.')
-  return error ?? UNKNOWN
-}
-
-function lostLease(code: string, message: string): Fingerprinted {
-  return { code, message, stack: null }
 }

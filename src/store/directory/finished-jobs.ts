@@ -8,7 +8,7 @@
  * be evicted BETWEEN commands. To be read or listed, a job is not admitted.
  */
 import type { Command, Job } from '../../kernel/index.ts'
-import { jobEndedAt } from '../../kernel/index.ts'
+import { jobEndedAt, jobState } from '../../kernel/index.ts'
 import type { Disk, JobRecord, Manifest, FinishedTable } from '../../log/index.ts'
 import {
   CorruptLog,
@@ -147,9 +147,10 @@ export class FinishedJobs implements FinishedJobSource {
     const stages = this.ledger.world.tasks.get(job.id) ?? null
     // Once: it may be read from the disk.
     keepSpec(job)
-    const endedAt = jobEndedAt(job, this.ledger.tallies(job))
+    const tallies = this.ledger.tallies(job)
+    const endedAt = jobEndedAt(job, tallies)
     const buffer = this.#buffer()
-    const row = buffer.add(job, stages, endedAt)
+    const row = buffer.add(job, stages, endedAt, jobState(job, tallies, this.ledger.now))
     addHash(this.#hashes, buffer, row)
     if (this.#nextHashes !== null) addHash(this.#nextHashes, buffer, row)
     this.#retention.jobEnded(job.spec, endedAt)
@@ -220,6 +221,20 @@ export class FinishedJobs implements FinishedJobSource {
     for (const { finishedFile, row } of rows) finishedFile.leave(row)
     this.#buffers = this.#buffers.filter(({ since }) => since >= manifest.position)
     for (const finishedFile of before.values()) await finishedFile.close()
+  }
+
+  /** Counts the jobs of a checkpoint that was just read, BEFORE any entry behind it is. */
+  countAll(): void {
+    for (const table of this.#finishedFiles) {
+      const counts = table.cells.map(() => 0)
+      for (let row = 0; row < table.records; row++) {
+        if (!table.isGone(row))
+          counts[table.cellOf(row)] = (counts[table.cellOf(row)] as number) + 1
+      }
+      table.cells.forEach((cell, i) => {
+        this.ledger.counter.addFinished(cell, cell.state, counts[i] as number)
+      })
+    }
   }
 
   async #open(files: readonly FinishedFile['about'][]): Promise<Map<string, FinishedFile>> {

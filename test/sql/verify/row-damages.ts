@@ -2,6 +2,7 @@
  * Damage to rows: each is found, named, and repaired from the events.
  */
 import type { Row } from '../../../src/store/sql/connection.ts'
+import { COUNT_CELLS } from '../../../src/store/sql/rows/counted-rows.ts'
 import { Records } from '../../../src/store/sql/rows/records.ts'
 import type { Run } from './test-databases.ts'
 import { TICK } from './sample-store.ts'
@@ -136,13 +137,14 @@ export const ROW_DAMAGES: Readonly<Record<string, Damage>> = {
     run(`update queues set full_at = 9000000000 where queue = 'slow'`),
   ),
   'a queue in which too many are counted': damage(
-    'queue_counts',
-    'slow',
-    /leased is 7, and/,
+    'counts',
+    'job TYPE slow',
+    /RUNNING is 7, and/,
     async (run) => {
-      await run(`delete from queue_counts where queue = 'slow'`)
+      await run(`delete from counts where queue = 'slow'`)
       await run(
-        `insert into queue_counts (queue, later, ready, leased, dead) values ('slow', 0, 0, 7, 0)`,
+        `insert into counts (dimension, name, queue, type, ${COUNT_CELLS.join(', ')})
+          values ('job', '', 'slow', 'TYPE', 0, 0, 7, 0, 0, 0, 0, 0)`,
       )
     },
   ),

@@ -25,12 +25,11 @@ import type { Connection, Row, Statement, StatementResult, Value } from '../conn
 import type { ConnectionPool } from '../connection-pool.ts'
 import type { TaskWithLease } from '../rows/work-rows.ts'
 import { leasedTasks } from '../rows/work-rows.ts'
+import { CountQueries, MOST_WITHOUT_TURN } from './count-queries.ts'
 import type { JobQueries, QueryContext } from './job-queries.ts'
 
 /** More than a person looks at. */
 const MOST_HOLDERS = 20
-/** Due tasks that no claim has given a turn yet are counted by reading them: so many at most. */
-const MOST_WITHOUT_TURN = 10_000
 
 type QueryAnswers = {
   readonly [K in QueryKind]: (
@@ -43,6 +42,7 @@ export class SqlQueries {
   readonly #pool: ConnectionPool
   readonly #context: QueryContext
   readonly #jobs: JobQueries
+  readonly #counts: CountQueries
   readonly #answers: QueryAnswers
   readonly #outcomes = new QueryBatcher<string, Outcome | null>((jobs) =>
     this.#pool.run((connection) => this.#jobs.outcomes(withSafeNames(connection), jobs)),
@@ -58,6 +58,7 @@ export class SqlQueries {
     this.#pool = pool
     this.#context = context
     this.#jobs = jobs
+    this.#counts = new CountQueries(context)
     this.#answers = { ...this.#own, ...others }
   }
 
@@ -99,6 +100,8 @@ export class SqlQueries {
     task: (query, connection) => this.#jobs.task(connection, query),
     outputs: (query, connection) => this.#jobs.outputs(connection, query),
     jobs: (query, connection) => this.#jobs.jobs(connection, query),
+    counts: (query, connection) => this.#counts.counts(connection, query),
+    queues: (_query, connection) => this.#counts.queues(connection),
     quarantine: (query, connection) => this.#jobs.quarantine(connection, query),
     history: (query, connection) => this.#jobs.history(connection, query),
     stream: (query, connection) => this.#jobs.stream(connection, query),

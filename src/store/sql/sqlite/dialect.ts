@@ -69,7 +69,7 @@ export function sqliteDialect(options: { readonly path: string }): Dialect {
     // A damaged page may hide the first; no other program has all of the others.
     hasTables: `
       select exists (select 1 from sqlite_master where type = 'table' and name = 'meta') or (
-        select count(*) from sqlite_master where name in ('baselines', 'group_turns', 'queue_counts')
+        select count(*) from sqlite_master where name in ('baselines', 'group_turns', 'pipelines')
       ) > 1`,
     setVersion: `
       insert into meta (name, value) values ('version', ?)

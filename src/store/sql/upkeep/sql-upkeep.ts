@@ -25,7 +25,8 @@ import type { Connection, Row } from '../connection.ts'
 import type { JobQueries, QueryContext } from '../queries/job-queries.ts'
 import { TallyChange, tallyRowAddress } from '../rows/tally-rows.ts'
 import type { HistoryPruning } from './history-pruning.ts'
-import { QueueCountFold } from './queue-count-fold.ts'
+import { CountFold } from './count-fold.ts'
+import { PipelineStates } from './pipeline-states.ts'
 import { MOST_CALLS, SqlCalls } from './sql-calls.ts'
 import { SqlRetention } from './sql-retention.ts'
 import { UnusedRows } from './unused-rows.ts'
@@ -56,7 +57,8 @@ export class SqlUpkeep {
   readonly #context: QueryContext
   readonly #queries: JobQueries
   readonly #unusedRows: UnusedRows
-  readonly #countFold: QueueCountFold
+  readonly #countFold: CountFold
+  readonly #pipelineStates: PipelineStates
   readonly #retention: SqlRetention
   readonly #pruning: HistoryPruning
   readonly #calls: SqlCalls
@@ -73,7 +75,8 @@ export class SqlUpkeep {
     this.#context = context
     this.#queries = queries
     this.#unusedRows = new UnusedRows(context.sql)
-    this.#countFold = new QueueCountFold(context.sql)
+    this.#countFold = new CountFold(context.sql)
+    this.#pipelineStates = new PipelineStates(context.sql, queries)
     this.#retention = new SqlRetention(context.sql, retention)
     this.#pruning = pruning
     this.#calls = new SqlCalls(context.sql, queries)
@@ -157,6 +160,8 @@ export class SqlUpkeep {
       }
     }
     const read = [...byJob].filter(([id]) => finished.has(id))
+    // BEFORE the tallies are folded: what is folded is not looked at again.
+    if (jobs.length > 0) await this.#pipelineStates.countAgain(connection, jobs)
     await this.#fold(connection, read, ended, checks)
   }
 
