@@ -41,6 +41,15 @@ export type {
 export type { EngineRefusalCode, RefusalCode, RefusedCommand } from './refusals.ts'
 export type { ItemOptions, SubmitOptions, SubmitSummary } from './client/submitter.ts'
 export type { MaxWaiting } from './client/waiting-bounds.ts'
+export type {
+  CountedGroup,
+  Counts,
+  CountsFilter,
+  ErrorSample,
+  QueueListItem,
+} from './inspect/counts.ts'
+export type { BatchReport } from './operator/batch-run.ts'
+export type { BulkAction, BulkFilter, BulkOptions, BulkReport } from './operator/bulk.ts'
 export type { QueueInfo } from './inspect/queue-info.ts'
 export type { Notice } from './pawl.ts'
 export { Pawl } from './pawl.ts'

@@ -26,13 +26,13 @@ import { ArtifactSweep } from './artifacts/artifact-sweep.ts'
 import { Artifacts } from './artifacts/artifacts.ts'
 import type { Backup, BackupOptions, BackUpStore } from './artifacts/backup.ts'
 import { backUp } from './artifacts/backup.ts'
-import { assertExecutionsFilter, assertListFilter, CALL_OPTIONS } from './call-options.ts'
+import { assertExecutionsFilter, assertJobId, assertLimit, CALL_OPTIONS } from './call-options.ts'
 import type { HandleParts } from './client/handle.ts'
 import { Handle } from './client/handle.ts'
 import type { JobInfo } from './client/job-info.ts'
 import { jobInfo } from './client/job-info.ts'
 import type { JobList, ListFilter } from './client/job-list.ts'
-import { jobList } from './client/job-list.ts'
+import { listJobs } from './client/job-list.ts'
 import { Results } from './client/results.ts'
 import { momentOf, Snapshot } from './client/snapshot.ts'
 import type { ItemOptions, SubmitOptions, SubmitSummary } from './client/submitter.ts'
@@ -40,6 +40,8 @@ import { assertDefinitions } from './client/worked-definitions.ts'
 import { NO_OPTIONS, Submitter } from './client/submitter.ts'
 import type { MaxWaiting } from './client/waiting-bounds.ts'
 import { WaitingBounds } from './client/waiting-bounds.ts'
+import type { Counts, CountsFilter, QueueListItem } from './inspect/counts.ts'
+import { countJobs, listQueues } from './inspect/counts.ts'
 import type { EngineMetrics } from './inspect/engine-metrics.ts'
 import { engineMetrics } from './inspect/engine-metrics.ts'
 import type { ExecutionsFilter, ExecutionsPage } from './inspect/executions.ts'
@@ -58,6 +60,8 @@ import { queueInfo } from './inspect/queue-info.ts'
 import { SoftState } from './inspect/soft-state.ts'
 import type { WorkerInfo } from './inspect/worker-info.ts'
 import { servesChannel } from './inspect/worker-info.ts'
+import type { BulkAction, BulkFilter, BulkOptions, BulkReport } from './operator/bulk.ts'
+import { bulk } from './operator/bulk.ts'
 import type { EraseOptions } from './operator/erasure.ts'
 import { Erasure } from './operator/erasure.ts'
 import type {
@@ -73,7 +77,6 @@ import type {
 } from './operator/operator.ts'
 import { Operator } from './operator/operator.ts'
 import { Quarantine } from './operator/quarantine.ts'
-import { assertWhole } from './operator/rate-limiter.ts'
 import { PresenceLoop } from './presence/presence-loop.ts'
 import { ScheduleHandle } from './schedule/schedule-handle.ts'
 import type { RefusedCommand } from './refusals.ts'
@@ -306,12 +309,29 @@ export class Pawl {
     return jobInfo(this.#parts.store, view, { progress, lines, stalledSince })
   }
 
-  /** In order of submission, page by page. */
+  /** In order of submission, the oldest or the newest first, page by page. */
   async list(filter: ListFilter = {}): Promise<JobList> {
-    assertListFilter(filter)
-    assertLimit(filter.limit)
-    const { limit = DEFAULT_PAGE } = filter
-    return jobList(await this.#parts.store.query({ kind: 'jobs', ...filter, limit }))
+    return listJobs(this.#parts.store, filter)
+  }
+
+  /** How many jobs are in each state, and by type, queue, tag or error. The store keeps the counts. */
+  async counts(filter: CountsFilter = {}): Promise<Counts> {
+    return countJobs(this.#parts.store, filter)
+  }
+
+  /**
+   * One action for all jobs that a filter lets through, at a rate. Each is done, or refused, as the call for a single
+   * job would be, so that it can be stopped anywhere and made again.
+   */
+  async bulk(
+    action: BulkAction,
+    filter: BulkFilter,
+    options: BulkOptions = {},
+  ): Promise<BulkReport> {
+    const { store, timing } = this.#parts
+    const closing = this.#closed.signal
+    const parts = { store, timing, closing, operator: this.#operator, now: this.#now }
+    return bulk(parts, action, filter, options)
   }
 
   /** Everything that happened to a job, oldest first: what, when, who and why, and its state by it. */
@@ -465,6 +485,11 @@ export class Pawl {
   async resume(queue: string, actor: Actor = {}): Promise<void> {
     CALL_OPTIONS.actor.assert(actor, 'resume()')
     return this.#operator.resume(queue, actor)
+  }
+
+  /** All that were configured or that jobs are in, by name, with how many jobs are in each state. */
+  async queues(): Promise<readonly QueueListItem[]> {
+    return listQueues(this.#parts.store)
   }
 
   /** A queue that was never configured has no bounds. */
@@ -664,15 +689,4 @@ export class Pawl {
     const again = (): void => this.#upkeepLoop.runNow()
     return new ForgetHook({ timing, onForget, onError, send, again, get: (id) => this.get(id) })
   }
-}
-
-function assertLimit(limit: number | undefined): void {
-  if (limit !== undefined) assertWhole(limit, 'The limit of a page')
-}
-
-function assertJobId(id: unknown): void {
-  if (typeof id === 'string') return
-  throw new InvalidDefinition(
-    `The id of a job is a text, not ${String(id)}: give the \`id\` of its handle.`,
-  )
 }

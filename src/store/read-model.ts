@@ -2,7 +2,7 @@
  * What can be asked about many jobs at once: counts, queues and lists. None of these answers counts jobs, and none is
  * read by a decision.
  */
-import type { JobState, Queue } from '../kernel/index.ts'
+import type { Failure, JobState, Queue } from '../kernel/index.ts'
 
 export type StateCounts = Readonly<Record<JobState, number>>
 
@@ -41,7 +41,70 @@ export interface QueueSummary {
   readonly segments: { readonly ready: number; readonly running: number }
 }
 
+/** A filter that is left out lets all through. */
+export interface JobsFilter {
+  readonly type?: string
+  readonly state?: JobState
+  /** Of a plain job, or of any stage. */
+  readonly queue?: string
+  readonly tag?: string
+  readonly group?: string
+  /** Of any job that was submitted with it: a unique one may have many, one after the other. */
+  readonly key?: string
+  /** That holds a lease of the job now. */
+  readonly worker?: string
+  /** The fingerprint of what a plain job failed of, or is in quarantine for. */
+  readonly error?: string
+  /** Times of the store's clock: from this one on, and before this one. */
+  readonly submittedFrom?: number
+  readonly submittedBefore?: number
+  readonly endedFrom?: number
+  readonly endedBefore?: number
+}
+
+export interface JobSummary {
+  readonly id: string
+  readonly type: string
+  readonly state: JobState
+  /** Null for a pipeline: each of its stages has its own. */
+  readonly queue: string | null
+  readonly priority: number
+  readonly tags: readonly string[]
+  readonly group: string | null
+  /** Of a plain job; 0 for a pipeline. */
+  readonly attempt: number
+  readonly submittedAt: number
+  /** When the job was over; null while it is not. */
+  readonly endedAt: number | null
+  /** What it failed of, or is in quarantine for; else its newest failure. Null for a pipeline. */
+  readonly error: Pick<Failure, 'code' | 'message'> | null
+  readonly rerunOf: string | null
+  /** When it was erased; null: it was not. */
+  readonly erasedAt: number | null
+}
+
+export interface JobsPage {
+  /** A page may be short, or empty, and not the last one. */
+  readonly jobs: readonly JobSummary[]
+  /** Give it as `after` to go on; null: there is no more. */
+  readonly next: number | null
+}
+
 export interface ReadModelAnswers {
+  /**
+   * Jobs in order of submission, page by page: the oldest first, or the newest. A page looks at so many jobs only,
+   * whatever the filter is. A job that changes meanwhile keeps its place: none is missed, none comes twice.
+   */
+  jobs: {
+    ask: JobsFilter & {
+      /** Only jobs that are reruns of others. */
+      readonly isRerun?: true
+      readonly newest?: true
+      readonly after?: number
+      readonly limit: number
+    }
+    answer: JobsPage
+  }
   /**
    * How many jobs are in each state; `by`: also by that, the first `limit` behind `after`. In a database, of those
    * that became due while no worker claimed, the first 10,000 count as QUEUED.

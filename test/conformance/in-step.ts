@@ -4,7 +4,7 @@
  */
 import { expect } from 'vitest'
 import type { Command, Entry, Job, Task } from '../../src/kernel/index.ts'
-import { copyJob, copyTask, inputOf, jobState } from '../../src/kernel/index.ts'
+import { copyJob, copyTask, errorFingerprint, inputOf, jobState } from '../../src/kernel/index.ts'
 import type {
   ChannelName,
   JobOverview,
@@ -14,15 +14,16 @@ import type {
   Store,
 } from '../../src/store/index.ts'
 import { Ledger } from '../../src/store/index.ts'
-import { countedJob, JobCounts } from '../../src/store/state/job-counts.ts'
+import { COUNTED_STATES, countedJob, JobCounts } from '../../src/store/state/job-counts.ts'
 import { countsAnswer, groupsSource, totalsSource } from '../../src/store/views/count-views.ts'
-import { listing, PageOfJobs } from '../../src/store/views/job-pages.ts'
+import { isInTime, listing, PageOfJobs, summaryIf } from '../../src/store/views/job-pages.ts'
 import { causeOf } from '../../src/store/views/failure-cause.ts'
 import { ledgerQueries } from '../../src/store/views/ledger-queries.ts'
 import type { Dice } from '../model/properties/dice.ts'
 import { plausibleCommand } from '../model/properties/plausible.ts'
 import { LIMITS } from '../model/properties/random-specs.ts'
 
+type ListAsked = Omit<QueryOf<'jobs'>, 'kind' | 'limit' | 'after' | 'newest'>
 type CountsAsked = Omit<QueryOf<'counts'>, 'kind' | 'limit'>
 
 const CHANNELS: readonly ChannelName[] = ['left', 'right'].flatMap((queue) =>
@@ -36,6 +37,7 @@ export abstract class InStep {
   abstract readonly store: Store
   quarantined = 0
   counted = 0
+  lists = 0
 
   async step(dice: Dice, count: number): Promise<void> {
     if (dice.chance(30)) this.now += dice.below(12)
@@ -121,6 +123,66 @@ export abstract class InStep {
     )
   }
 
+  /** A few filters at a time: what is listed by them is what they leave of all jobs, in either order. */
+  async #compareLists(all: readonly JobSummary[]): Promise<void> {
+    const errors = await this.store.query({ kind: 'counts', by: 'error', limit: 10 })
+    const filters: readonly ListAsked[] = [
+      {},
+      { type: 'red' },
+      { type: 'absent' },
+      { queue: 'left' },
+      { tag: 'odd' },
+      { tag: 'absent' },
+      { worker: 'w1' },
+      { type: 'blue', tag: 'odd', state: 'QUEUED' },
+      { submittedFrom: this.now - 100, submittedBefore: this.now - 10 },
+      { endedFrom: this.now - 300, endedBefore: this.now - 10 },
+      ...COUNTED_STATES.map((state) => ({ state })),
+      ...errors.groups.map(({ name }) => ({ error: name as string })),
+    ]
+    for (let i = 0; i < 4; i++) {
+      const filter = filters[this.lists++ % filters.length] as ListAsked
+      const expected = this.#idsIn(all, filter)
+      for (const newest of [false, true]) {
+        const order = newest ? expected.toReversed() : expected
+        expect({ filter, ids: await this.#listed(filter, newest) }).toEqual({ filter, ids: order })
+      }
+    }
+  }
+
+  async #listed(filter: ListAsked, newest: boolean): Promise<string[]> {
+    const ids: string[] = []
+    for (let next: number | null | undefined; next !== null;) {
+      const after: number | undefined = next
+      const page: JobsPage = await this.store.query({
+        kind: 'jobs',
+        limit: 7,
+        ...filter,
+        ...(newest ? { newest } : {}),
+        ...(after === undefined ? {} : { after }),
+      })
+      ids.push(...page.jobs.map(({ id }) => id))
+      next = page.next
+    }
+    return ids
+  }
+
+  #idsIn(all: readonly JobSummary[], filter: ListAsked): string[] {
+    const { world } = this.model
+    const { worker, error, ...others } = filter
+    const isHeld = (id: string): boolean =>
+      this.model.leases.all().some(({ job, lease }) => job === id && lease?.worker === worker)
+    return all.flatMap(({ id, endedAt }) => {
+      const job = world.jobs.get(id) as Job
+      const isMeant =
+        (worker === undefined || isHeld(id)) &&
+        (error === undefined || errorFingerprint(job) === error) &&
+        isInTime({ job, endedAt }, others) &&
+        summaryIf(listing(job, this.model.tallies(job), this.model.now), others) !== null
+      return isMeant ? [id] : []
+    })
+  }
+
   /** The ledger knows how long they are; the values are there as long as the history of the job is. */
   async #compareStreams({ job, stage, segment, streams }: Task): Promise<void> {
     if (streams.length === 0) return
@@ -183,6 +245,7 @@ export abstract class InStep {
       expect(await this.store.query(query)).toEqual(await this.#expected.queue(query))
     }
     await this.#compareCounts()
+    await this.#compareLists(page.jobs)
     for (const { key } of LIMITS) {
       const query = { kind: 'limit', key } as const
       expect(await this.store.query(query)).toEqual(await this.#expected.limit(query))

@@ -22,7 +22,8 @@ import type {
   RedriveOptions,
 } from './quarantine-selection.ts'
 import { assertFilter, assertSelection } from './quarantine-selection.ts'
-import { assertWhole, RateLimiter } from './rate-limiter.ts'
+import { BATCH as PAGE, BatchRun } from './batch-run.ts'
+import { assertWhole } from './rate-limiter.ts'
 
 /** Jobs of one type that failed alike. */
 export interface QuarantineGroup {
@@ -77,10 +78,8 @@ interface FoundJob extends QuarantinedJob {
 /** The commands for one job, or why there are none. */
 type Plan = readonly Command[] | string
 
-const PAGE = 100
 const DEFAULT_LIMIT = 100
 const SAMPLE_IDS = 5
-const MOST_PROBLEMS = 20
 
 export class Quarantine {
   readonly #parts: QuarantineParts
@@ -148,49 +147,19 @@ export class Quarantine {
     })
   }
 
-  async #forEach(
+  #forEach(
     selection: QuarantineSelection,
     plan: (job: FoundJob) => Promise<Plan>,
   ): Promise<QuarantineReport> {
-    const { dryRun = false, onProgress, ids } = selection
-    const signal = this.#signalFor(selection)
-    const limiter = new RateLimiter(this.#parts.timing, PAGE, selection.rate)
-    const problems: { id: string; why: string }[] = []
-    const report: Mutable<QuarantineReport> = {
-      matched: 0,
-      done: 0,
-      left: 0,
-      problems,
-      isComplete: true,
-    }
-    const leaveOut = (id: string, why: string): void => {
-      report.left += 1
-      if (problems.length < MOST_PROBLEMS) problems.push({ id, why })
-    }
-    for await (const page of ids === undefined
-      ? this.#pages(selection)
-      : this.#named(ids, selection, leaveOut)) {
-      for (let at = 0; at < page.length; at += limiter.batch) {
-        const batch = page.slice(at, at + limiter.batch)
-        if (!dryRun) await limiter.waitFor(batch.length, signal)
-        if (signal.aborted) return { ...report, isComplete: false }
-        report.matched += batch.length
-        const plans = await Promise.all(batch.map((job) => plan(job)))
-        const refusals = dryRun ? plans.map(reasonOf) : await this.#send(plans)
-        refusals.forEach((why, i) => {
-          if (why === null) report.done += 1
-          else leaveOut((batch[i] as FoundJob).id, why)
-        })
-        onProgress?.({ ...report, problems: [...problems] })
-      }
-    }
-    return report
-  }
-
-  /** Aborted by the caller, or when the engine closes. */
-  #signalFor({ signal }: QuarantineSelection): AbortSignal {
-    const { closing } = this.#parts
-    return signal === undefined ? closing : AbortSignal.any([signal, closing])
+    const { timing, closing } = this.#parts
+    const run = new BatchRun(timing, closing, selection, selection.onProgress)
+    const leaveOut = (id: string, why: string): void => run.leaveOut(id, why)
+    const { ids } = selection
+    const pages = ids === undefined ? this.#pages(selection) : this.#named(ids, selection, leaveOut)
+    return run.run(pages, async (batch, isDry) => {
+      const plans = await Promise.all(batch.map((job) => plan(job)))
+      return isDry ? plans.map(reasonOf) : this.#send(plans)
+    })
   }
 
   /** For each plan: null, or why it was not carried out. */

@@ -36,7 +36,7 @@ export interface CountStatements {
   /** most → job, label, position of labels whose job is not there. */
   readonly strayLabels: string
 
-  /** rows (job, type, tags, counted, until): `until`: when it is in another state without an entry; null: never. */
+  /** rows (job, position, type, tags, counted, until): `until`: when it is in another state without an entry; null: never. */
   readonly savePipelines: string
   /** rows (job) → job, counted; locked in order. */
   readonly lockPipelines: string

@@ -135,6 +135,8 @@ export interface Statements extends CallStatements, CountStatements {
   readonly releaseSavepoint: string
   /** now → the time in milliseconds. AFTER all locks. */
   readonly clock: string
+  /** position → position, at of the first event from there on. */
+  readonly firstEventFrom: string
   /** count → so many new positions, ascending, as one text: `7,8,9`. */
   readonly positions: string
 
@@ -257,11 +259,7 @@ export interface Statements extends CallStatements, CountStatements {
   readonly notEnded: string
   /** rows (job) → loaded, spec of all of its rows, its own first. */
   readonly wholeJobs: string
-  /** position, most → loaded, spec of the own rows of jobs that were submitted behind it, in order. */
-  readonly jobsAfter: string
-  /** position, most, key → the same of those with the key. */
-  readonly jobsWithKeyAfter: string
-  /** position, passed, most → the same of those among the next ones submitted that are not over. */
+  /** position, passed, most → loaded, spec of the own rows of those among the next ones submitted that are not over. */
   readonly openJobsAfter: string
   /** position, passed → how many the next ones submitted are, at most so many, and the last position. */
   readonly submitsAfter: string

@@ -10,6 +10,7 @@ import { errorFingerprint, isFinal, jobState, NO_TALLIES } from '../../kernel/in
 import { Heap } from '../ready/indexed-queue.ts'
 import type { CountedJob } from './job-counts.ts'
 import { countedJob, JobCounts } from './job-counts.ts'
+import { tagsOf, typeOf } from './job-with-stored-spec.ts'
 
 /** A pipeline that is CREATED until its time, whatever the times of its tasks are. */
 interface LaterPipeline {
@@ -32,6 +33,11 @@ export class JobCounter {
     const state = jobState(job, tallies, now)
     if (job.task === null && !isFinal(state)) this.#remember(job, state, now)
     this.counts.addJob(countedJob(job), state, 1)
+  }
+
+  /** The ids of pipelines that are counted as RUNNING. */
+  *runningPipelines(): IterableIterator<string> {
+    for (const [id, state] of this.#pipelines) if (state === 'RUNNING') yield id
   }
 
   /** AFTER time went on: the pipelines whose time has come. Each is to be updated. */
@@ -68,7 +74,7 @@ export class JobCounter {
     const error = errorFingerprint(job)
     const queue = job.task?.policy.queue ?? ''
     if (state === this.#state && error === this.#error && queue === this.#queue) return
-    const { type, tags } = job.spec
+    const [type, tags] = [typeOf(job), tagsOf(job)]
     this.counts.addJob({ type, queue: this.#queue, tags, error: this.#error }, this.#state, -1)
     this.counts.addJob({ type, queue, tags, error }, state, 1)
   }

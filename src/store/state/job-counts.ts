@@ -8,6 +8,7 @@
  */
 import type { Job, JobState } from '../../kernel/index.ts'
 import { errorFingerprint } from '../../kernel/index.ts'
+import { tagsOf, typeOf } from './job-with-stored-spec.ts'
 
 /** In the order of the cells of a row. */
 export const COUNTED_STATES = [
@@ -50,9 +51,8 @@ export interface CountedJob {
 }
 
 export function countedJob(job: Job): CountedJob {
-  // Once: it may be read from the disk.
-  const { type, tags } = job.spec
-  return { type, queue: job.task?.policy.queue ?? NO_QUEUE, tags, error: errorFingerprint(job) }
+  const queue = job.task?.policy.queue ?? NO_QUEUE
+  return { type: typeOf(job), queue, tags: tagsOf(job), error: errorFingerprint(job) }
 }
 
 /** Which rows: all of a dimension, or those of one name. */

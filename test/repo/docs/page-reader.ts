@@ -222,9 +222,9 @@ export class PageReader {
       live: this.#file(folder, live, 'live index', live.index),
       finishedFiles: finishedFiles.map((about) => {
         const { jobs, columns, rest } = this.#file(folder, about, 'finished index', about.index)
-        const cursor: Cursor = { bytes: rest, at: 0 }
-        const { list: cells } = this.layout.structure('cells', cursor)
-        hold(cursor.at === rest.length && rest.length === about.cellBytes, 'it ends with its cells')
+        const behind: Cursor = { bytes: rest, at: 0 }
+        const { list: cells } = this.layout.structure('cells', behind)
+        hold(behind.at === rest.length && rest.length === about.cellBytes, 'it ends with its cells')
         return { about, jobs, columns, cells: cells as Values[] }
       }),
     }

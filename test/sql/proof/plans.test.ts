@@ -38,7 +38,6 @@ const HOT: readonly (keyof Statements)[] = [
   'queueView',
   'counts',
   'leased',
-  'jobsWithKeyAfter',
   'busyChannels',
   'lockGroupTurns',
   'readRows',
@@ -105,7 +104,6 @@ const IN_ORDER: ReadonlySet<keyof Statements> = new Set<keyof Statements>([
   'oldestEnded',
   'limitsAfter',
   'groupTurnsAfter',
-  'jobsWithKeyAfter',
   'pipelinesToCheck',
 ])
 const SORTED = { PostgreSQL: /\bSort\b/, SQLite: /TEMP B-TREE/ }

@@ -93,8 +93,8 @@ export const COUNT_STATEMENTS: CountStatements = {
     ) limit $1::int4`,
 
   savePipelines: `
-    insert into pipelines (job, type, tags, counted, until)
-    select * from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::int8[])
+    insert into pipelines (job, position, type, tags, counted, until)
+    select * from unnest($1::text[], $2::int8[], $3::text[], $4::text[], $5::text[], $6::int8[])
     on conflict (job) do update set counted = excluded.counted, until = excluded.until`,
   lockPipelines: `
     select p.job, p.counted from ${jobs} join pipelines p on p.job = given.job

@@ -190,6 +190,12 @@ export const STEPS: readonly (readonly string[])[] = [
       where stage >= 0 and state = 'WAITING' and attempt > 0`,
     `create unique index key_held on work (key_held) where key_held is not null`,
     `create index keyed on work (key, position) where key is not null`,
+    // For lists. Those of rare states cost next to nothing.
+    `create index by_type on work (type, position) where stage = -1`,
+    `create index failed on work (position) where state = 'FAILED' and stage = -1`,
+    `create index again on work (position) where state = 'WAITING' and attempt > 0 and stage = -1`,
+    `create index unlisted on work (position)
+      where state = 'WAITING' and channel is null and stage = -1`,
     `create table queues (
       queue text collate "C" primary key,
       version bigint not null check (version > 0),
@@ -245,6 +251,7 @@ export const STEPS: readonly (readonly string[])[] = [
     )`,
     // The states of pipelines as they are counted.
     `create table pipelines (
+      position bigint not null,
       until bigint,
       job text collate "C" primary key,
       counted text collate "C" not null,
@@ -252,6 +259,7 @@ export const STEPS: readonly (readonly string[])[] = [
       tags text collate "C"
     ) ${CHURN}`,
     `create index pipelines_until on pipelines (until) where until is not null`,
+    `create index pipelines_counted on pipelines (counted, position)`,
     `create table tallies (
       id bigint generated always as identity primary key,
       ended_at bigint not null,

@@ -164,6 +164,8 @@ export const POSTGRES: Statements = {
   begin: BEGIN,
   beginAlone: BEGIN,
   clock: `select ${now}`,
+  firstEventFrom: `
+    select position, at from events where position >= $1::int8 order by position limit 1`,
   // The transaction takes its number first: a watch must know which transactions may still commit.
   positions: `
     with own as materialized (select pg_current_xact_id())
@@ -424,14 +426,6 @@ export const POSTGRES: Statements = {
   wholeJobs: `
     select ${loaded}, ${spec} from ${names} ${rowsOf('given.name')}
     order by w.job, w.stage, w.segment`,
-  jobsAfter: `
-    select ${loaded}, s.record as spec from events s
-    ${rowsOf('s.job', OWN)}
-    where s.type = 'JobSubmitted' and s.position > $1::int8 and w.position = s.position
-    order by s.position limit $2::int4`,
-  jobsWithKeyAfter: `
-    select ${loaded}, ${spec} from work w where w.key = $3::text and w.position > $1::int8
-    order by w.position limit $2::int4`,
   openJobsAfter: `
     select ${loaded}, s.record as spec from (
       select position, job, record from events

@@ -45,6 +45,17 @@ export class CountQueries {
     return countsAnswer(query, totals.rows(), groups, last !== null)
   }
 
+  /** What a list is planned by: all jobs, and those with a tag. */
+  async forList(
+    connection: Connection,
+    tag: string | undefined,
+  ): Promise<{ jobs: JobCounts; tagged: JobCounts | null }> {
+    const due = await this.#due(connection)
+    const jobs = await this.#rows(connection, { dimension: 'job', name: '' }, due)
+    if (tag === undefined) return { jobs, tagged: null }
+    return { jobs, tagged: await this.#rows(connection, { dimension: 'tag', name: tag }, due) }
+  }
+
   async queues(connection: Connection): Promise<QueueSummary[]> {
     const { sql, records } = this.#context
     const [found] = await connection.run([{ sql: sql.allQueues, values: [] }])

@@ -23,9 +23,11 @@ import { jobOverview, jobView } from '../../views/job-views.ts'
 import { sessionLease } from '../../views/session-lease.ts'
 import type { Connection, Row, Statement, StatementResult, Value } from '../connection.ts'
 import type { ConnectionPool } from '../connection-pool.ts'
+import type { Lists } from '../list-statements.ts'
 import type { TaskWithLease } from '../rows/work-rows.ts'
 import { leasedTasks } from '../rows/work-rows.ts'
 import { CountQueries, MOST_WITHOUT_TURN } from './count-queries.ts'
+import { JobLists } from './job-lists.ts'
 import type { JobQueries, QueryContext } from './job-queries.ts'
 
 /** More than a person looks at. */
@@ -43,6 +45,7 @@ export class SqlQueries {
   readonly #context: QueryContext
   readonly #jobs: JobQueries
   readonly #counts: CountQueries
+  readonly #lists: JobLists
   readonly #answers: QueryAnswers
   readonly #outcomes = new QueryBatcher<string, Outcome | null>((jobs) =>
     this.#pool.run((connection) => this.#jobs.outcomes(withSafeNames(connection), jobs)),
@@ -52,6 +55,7 @@ export class SqlQueries {
   constructor(
     pool: ConnectionPool,
     context: QueryContext,
+    lists: Lists,
     jobs: JobQueries,
     others: Pick<QueryAnswers, 'examination' | 'metrics' | 'upkeep'>,
   ) {
@@ -59,6 +63,7 @@ export class SqlQueries {
     this.#context = context
     this.#jobs = jobs
     this.#counts = new CountQueries(context)
+    this.#lists = new JobLists(context, lists, jobs, this.#counts)
     this.#answers = { ...this.#own, ...others }
   }
 
@@ -99,7 +104,7 @@ export class SqlQueries {
     },
     task: (query, connection) => this.#jobs.task(connection, query),
     outputs: (query, connection) => this.#jobs.outputs(connection, query),
-    jobs: (query, connection) => this.#jobs.jobs(connection, query),
+    jobs: (query, connection) => this.#lists.page(connection, query),
     counts: (query, connection) => this.#counts.counts(connection, query),
     queues: (_query, connection) => this.#counts.queues(connection),
     quarantine: (query, connection) => this.#jobs.quarantine(connection, query),

@@ -68,7 +68,7 @@ export const COUNT_STATEMENTS: CountStatements = {
     ) limit ?`,
 
   savePipelines: `
-    insert into pipelines (job, type, tags, counted, until) values (?, ?, ?, ?, ?)
+    insert into pipelines (job, position, type, tags, counted, until) values (?, ?, ?, ?, ?, ?)
     on conflict (job) do update set counted = excluded.counted, until = excluded.until`,
   lockPipelines: 'select job, counted from pipelines where job = ?',
   uncountPipelines: changeByPipelines('-'),

@@ -140,6 +140,12 @@ export const STEPS: readonly (readonly string[])[] = [
       where stage >= 0 and state = 'WAITING' and attempt > 0`,
     `create unique index key_held on work (key_held) where key_held is not null`,
     `create index keyed on work (key, position) where key is not null`,
+    // For lists. Those of rare states cost next to nothing.
+    `create index by_type on work (type, position) where stage = -1`,
+    `create index failed on work (position) where state = 'FAILED' and stage = -1`,
+    `create index again on work (position) where state = 'WAITING' and attempt > 0 and stage = -1`,
+    `create index unlisted on work (position)
+      where state = 'WAITING' and channel is null and stage = -1`,
     `create table queues (
       queue text primary key,
       version integer not null check (version > 0),
@@ -187,12 +193,14 @@ export const STEPS: readonly (readonly string[])[] = [
     // The states of pipelines as they are counted.
     `create table pipelines (
       job text primary key,
+      position integer not null,
       type text not null,
       tags text,
       counted text not null,
       until integer
     ) without rowid`,
     `create index pipelines_until on pipelines (until) where until is not null`,
+    `create index pipelines_counted on pipelines (counted, position)`,
     `create table tallies (
       id integer primary key autoincrement,
       job text not null,

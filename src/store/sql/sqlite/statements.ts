@@ -44,7 +44,7 @@ const record = `case when substr(w.record, 1, 1) = x'02' then (
         where type = 'StepRecorded' order by position
       )
     ) else w.record end as record`
-const loaded = LOADED_COLUMNS.map((column) => {
+export const loaded = LOADED_COLUMNS.map((column) => {
   return column === 'record' ? record : `w.${column}`
 }).join(', ')
 const submitted = '(select e.record from events e where e.position = w.position)'
@@ -84,6 +84,7 @@ export const SQLITE: Statements = {
   begin: BEGIN,
   beginAlone: 'begin exclusive',
   clock: 'select ?',
+  firstEventFrom: 'select position, at from events where position >= ? order by position limit 1',
   positions: `
     with recursive steps (n) as (select 1 where ?1 > 0 union all select n + 1 from steps where n < ?1)
     select group_concat(n + (select coalesce(max(position), 0) from events)) from steps`,
@@ -241,13 +242,6 @@ export const SQLITE: Statements = {
       and not exists (select 1 from work d where d.state = 'DEAD' and d.position = w.position)`,
   wholeJobs: `
     select ${loaded}, ${spec} from work w where w.job = ? order by w.stage, w.segment`,
-  jobsAfter: `
-    select ${loaded}, s.record as spec from events s
-    join work w on w.job = s.job and w.stage = -1 and w.segment = 0 and w.position = s.position
-    where s.type = 'JobSubmitted' and s.position > ? order by s.position limit ?`,
-  jobsWithKeyAfter: `
-    select ${loaded}, ${spec} from work w where w.key = ?3 and w.position > ?1
-    order by w.position limit ?2`,
   openJobsAfter: `
     select ${loaded}, s.record as spec from (
       select position, job, record from events

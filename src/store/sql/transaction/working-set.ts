@@ -355,11 +355,12 @@ export class WorkingSet implements Indexes {
   }
 
   /** None of its stages is open yet. Upkeep counts what becomes of it. */
-  #countPipeline({ id, spec, held, dueAt }: Job, now: number): void {
+  #countPipeline({ id, firstPosition, spec, held, dueAt }: Job, now: number): void {
     const isLater = dueAt > now
     const until = isLater && !held ? dueAt : null
     const counted = held || isLater ? 'CREATED' : 'QUEUED'
-    this.newPipelines.push([id, spec.type, tagsColumn(spec.tags), counted, until])
+    const tags = tagsColumn(spec.tags)
+    this.newPipelines.push([id, firstPosition, spec.type, tags, counted, until])
   }
 
   #openStage(entry: Entry & { type: 'StageOpened' }, position: number): void {

@@ -56,7 +56,8 @@ export class PipelineStates {
       const state = jobState(job, tallies, now)
       if (state === counted.get(job.id)) continue
       const { type, tags } = job.spec
-      changed.push([job.id, type, tagsColumn(tags), state, until(job, tallies, state)])
+      const at = until(job, tallies, state)
+      changed.push([job.id, job.firstPosition, type, tagsColumn(tags), state, at])
     }
     if (changed.length === 0) return []
     const ids = changed.map(([job]) => [job as string])

@@ -15,6 +15,7 @@ import type { Fix, ReportProblem } from './database-problem.ts'
 
 interface Pipeline {
   readonly job: string
+  readonly position: number
   readonly type: string
   readonly tags: readonly string[]
   readonly state: JobState
@@ -55,7 +56,8 @@ export class ReadModelCheck {
     for (const label of labels) this.#labels.push({ label, position: firstPosition, job: id })
     if (job.task !== null) return
     const state = jobState(job, recordTallies(record), job.time)
-    this.#pipelines.set(id, { job: id, type: spec.type, tags: spec.tags, state })
+    const { type, tags } = spec
+    this.#pipelines.set(id, { job: id, position: firstPosition, type, tags, state })
   }
 
   /** A row of `work`; null: a pipeline's own. */
@@ -122,8 +124,8 @@ export class ReadModelCheck {
   }
 
   #fixPipeline(known: Pipeline, what: string): void {
-    const { job, type, tags, state } = known
-    const row = [job, type, tagsColumn(tags), state, null]
+    const { job, position, type, tags, state } = known
+    const row = [job, position, type, tagsColumn(tags), state, null]
     this.#report('pipelines', job, what, { table: 'pipelines', job, row })
     this.#count(known, state)
   }
