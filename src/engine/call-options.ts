@@ -17,7 +17,7 @@ import type {
   RetryJobOptions,
 } from './operator/operator.ts'
 import type { ExecutionsFilter } from './inspect/executions.ts'
-import { assertWhole } from './operator/rate-limiter.ts'
+import { assertWhole } from './whole-number.ts'
 import type { ScheduleOptions } from './schedule/terms.ts'
 
 const ACTOR: OptionNames<Actor> = { by: true, reason: true }

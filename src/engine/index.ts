@@ -44,19 +44,18 @@ export type { MaxWaiting } from './client/waiting-bounds.ts'
 export type {
   CountedGroup,
   Counts,
-  CountsFilter,
+  CountsOptions,
   ErrorSample,
   QueueListItem,
 } from './inspect/counts.ts'
-export type { BatchReport } from './operator/batch-run.ts'
-export type { BulkAction, BulkFilter, BulkOptions, BulkReport } from './operator/bulk.ts'
+export type { BulkReport } from './operator/batch-run.ts'
+export type { BulkAction, BulkFilter, BulkOptions } from './operator/bulk.ts'
 export type { QueueInfo } from './inspect/queue-info.ts'
 export type { Notice } from './pawl.ts'
 export { Pawl } from './pawl.ts'
 export type { Quarantine, QuarantineGroup, QuarantineItem } from './operator/quarantine.ts'
 export type {
   QuarantineFilter,
-  QuarantineReport,
   QuarantineSelection,
   RedriveOptions,
 } from './operator/quarantine-selection.ts'

@@ -40,7 +40,7 @@ import { assertDefinitions } from './client/worked-definitions.ts'
 import { NO_OPTIONS, Submitter } from './client/submitter.ts'
 import type { MaxWaiting } from './client/waiting-bounds.ts'
 import { WaitingBounds } from './client/waiting-bounds.ts'
-import type { Counts, CountsFilter, QueueListItem } from './inspect/counts.ts'
+import type { Counts, CountsOptions, QueueListItem } from './inspect/counts.ts'
 import { countJobs, listQueues } from './inspect/counts.ts'
 import type { EngineMetrics } from './inspect/engine-metrics.ts'
 import { engineMetrics } from './inspect/engine-metrics.ts'
@@ -60,7 +60,8 @@ import { queueInfo } from './inspect/queue-info.ts'
 import { SoftState } from './inspect/soft-state.ts'
 import type { WorkerInfo } from './inspect/worker-info.ts'
 import { servesChannel } from './inspect/worker-info.ts'
-import type { BulkAction, BulkFilter, BulkOptions, BulkReport } from './operator/bulk.ts'
+import type { BulkReport } from './operator/batch-run.ts'
+import type { BulkAction, BulkFilter, BulkOptions } from './operator/bulk.ts'
 import { bulk } from './operator/bulk.ts'
 import type { EraseOptions } from './operator/erasure.ts'
 import { Erasure } from './operator/erasure.ts'
@@ -315,7 +316,7 @@ export class Pawl {
   }
 
   /** How many jobs are in each state, and by type, queue, tag or error. The store keeps the counts. */
-  async counts(filter: CountsFilter = {}): Promise<Counts> {
+  async counts(filter: CountsOptions = {}): Promise<Counts> {
     return countJobs(this.#parts.store, filter)
   }
 

@@ -53,7 +53,7 @@ export function placeOf(stack: string | null): string {
 }
 
 /** What says why a task was given up. */
-export interface GivenUp {
+export interface GivenUpTask {
   readonly error: Failure | null
   readonly endedBy: LeaseEnd | null
   /** Effects of its commit that are held. */
@@ -63,7 +63,7 @@ export interface GivenUp {
 const UNKNOWN: Fingerprinted = { code: 'Unknown', message: 'No reason was given.', stack: null }
 
 /** Why a task was given up, as an error: also where no handler reported one. */
-export function whyGivenUp({ held, endedBy, error }: GivenUp): Fingerprinted {
+export function whyGivenUp({ held, endedBy, error }: GivenUpTask): Fingerprinted {
   const [effect] = held
   if (effect !== undefined) {
     return (
@@ -87,7 +87,7 @@ function lostLease(code: string, message: string): Fingerprinted {
 }
 
 /** The same from the task itself. */
-export function givenUp({ error, leases, commit }: Task): GivenUp {
+export function givenUp({ error, leases, commit }: Task): GivenUpTask {
   const held = (commit?.effects ?? []).filter(({ state }) => state === 'HELD')
   return {
     error,

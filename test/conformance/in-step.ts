@@ -14,7 +14,7 @@ import type {
   Store,
 } from '../../src/store/index.ts'
 import { Ledger } from '../../src/store/index.ts'
-import { COUNTED_STATES, countedJob, JobCounts } from '../../src/store/state/job-counts.ts'
+import { COUNTED_STATES, countedJob, CountTable } from '../../src/store/state/job-counts.ts'
 import { countsAnswer, groupsSource, totalsSource } from '../../src/store/views/count-views.ts'
 import { isInTime, listing, PageOfJobs, summaryIf } from '../../src/store/views/job-pages.ts'
 import { causeOf } from '../../src/store/views/failure-cause.ts'
@@ -263,8 +263,8 @@ function tagged(command: Command): Command {
 }
 
 /** Every job counted one by one. */
-function recount(model: Ledger): JobCounts {
-  const counts = new JobCounts()
+function recount(model: Ledger): CountTable {
+  const counts = new CountTable()
   for (const job of model.world.jobs.values()) {
     counts.addJob(countedJob(job), jobState(job, model.tallies(job), model.now), 1)
   }

@@ -5,7 +5,7 @@ import type { OptionNames } from '../../definition/index.ts'
 import { InvalidDefinition, KnownOptions, shown, timeOf } from '../../definition/index.ts'
 import type { Failure, JobState } from '../../kernel/index.ts'
 import type { JobsFilter, JobsPage, JobSummary, Store } from '../../store/index.ts'
-import { assertWhole } from '../operator/rate-limiter.ts'
+import { assertWhole } from '../whole-number.ts'
 
 export interface ListFilter {
   readonly type?: string

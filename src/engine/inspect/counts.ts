@@ -5,9 +5,9 @@
 import { InvalidDefinition, KnownOptions, shown } from '../../definition/index.ts'
 import type { JobState } from '../../kernel/index.ts'
 import type { CountsBy, QueueSummary, StateCounts, Store } from '../../store/index.ts'
-import { assertWhole } from '../operator/rate-limiter.ts'
+import { assertWhole } from '../whole-number.ts'
 
-export interface CountsFilter {
+export interface CountsOptions {
   readonly type?: string
   readonly queue?: string
   readonly tag?: string
@@ -59,7 +59,7 @@ export interface QueueListItem {
   readonly segments: { readonly ready: number; readonly running: number }
 }
 
-const OPTIONS = new KnownOptions<CountsFilter>({
+const OPTIONS = new KnownOptions<CountsOptions>({
   type: true,
   queue: true,
   tag: true,
@@ -71,7 +71,7 @@ const OPTIONS = new KnownOptions<CountsFilter>({
 const BY: readonly unknown[] = ['type', 'queue', 'tag', 'error'] satisfies CountsBy[]
 const DEFAULT_LIMIT = 100
 
-export async function countJobs(store: Store, filter: CountsFilter): Promise<Counts> {
+export async function countJobs(store: Store, filter: CountsOptions): Promise<Counts> {
   assertCountsFilter(filter)
   const { limit = DEFAULT_LIMIT } = filter
   const answer = await store.query({ kind: 'counts', ...filter, limit })
@@ -109,7 +109,7 @@ function totalOf(states: StateCounts): number {
   return (Object.keys(states) as JobState[]).reduce((sum, state) => sum + states[state], 0)
 }
 
-function assertCountsFilter(filter: CountsFilter): void {
+function assertCountsFilter(filter: CountsOptions): void {
   OPTIONS.assertFilter(filter, 'counts()', ['by', 'after', 'limit'])
   const { by, tag, error, limit } = filter
   if (limit !== undefined) assertWhole(limit, 'The limit of a page')

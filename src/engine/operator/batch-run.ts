@@ -6,7 +6,7 @@ import type { Timing } from '../../store/clock.ts'
 import type { RateOptions } from './rate-limiter.ts'
 import { RateLimiter } from './rate-limiter.ts'
 
-export interface BatchOptions {
+export interface PaceOptions {
   /** Says what would be done, and does nothing. */
   readonly dryRun?: boolean
   /** No more than so many jobs in a period. Default: as quickly as the store takes them. */
@@ -15,7 +15,8 @@ export interface BatchOptions {
   readonly signal?: AbortSignal
 }
 
-export interface BatchReport {
+/** Of an action for many jobs. */
+export interface BulkReport {
   /** Jobs that the selection names or the filter matches. */
   readonly matched: number
   /** Of these: those that it was done to; with `dryRun`, those that it would be. */
@@ -24,6 +25,8 @@ export interface BatchReport {
   readonly left: number
   /** Why, of the first 20 that were left. */
   readonly problems: readonly { readonly id: string; readonly why: string }[]
+  /** The ids of the first 5 that matched. */
+  readonly samples: readonly string[]
   /** False: it was stopped by its signal, or the engine was closed. There may be more. */
   readonly isComplete: boolean
 }
@@ -34,13 +37,15 @@ export type Refusal = string | null
 /** Jobs at once. */
 export const BATCH = 100
 const MOST_PROBLEMS = 20
+export const SAMPLES = 5
 
 export class BatchRun {
   readonly #limiter: RateLimiter
   readonly #signal: AbortSignal
   readonly #isDry: boolean
-  readonly #onProgress: ((report: BatchReport) => void) | undefined
+  readonly #onProgress: ((report: BulkReport) => void) | undefined
   readonly #problems: { id: string; why: string }[] = []
+  readonly #samples: string[] = []
   #matched = 0
   #done = 0
   #left = 0
@@ -49,8 +54,8 @@ export class BatchRun {
   constructor(
     timing: Timing,
     closing: AbortSignal,
-    options: BatchOptions,
-    onProgress?: (report: BatchReport) => void,
+    options: PaceOptions,
+    onProgress?: (report: BulkReport) => void,
   ) {
     const { signal, dryRun = false, rate } = options
     this.#limiter = new RateLimiter(timing, BATCH, rate)
@@ -69,13 +74,15 @@ export class BatchRun {
   async run<T extends { readonly id: string }>(
     pages: AsyncIterable<readonly T[]>,
     act: (batch: readonly T[], isDry: boolean) => Promise<readonly Refusal[]>,
-  ): Promise<BatchReport> {
+  ): Promise<BulkReport> {
     for await (const page of pages) {
       for (let at = 0; at < page.length; at += this.#limiter.batch) {
         const batch = page.slice(at, at + this.#limiter.batch)
         if (!this.#isDry) await this.#limiter.waitFor(batch.length, this.#signal)
         if (this.#signal.aborted) return this.#report(false)
         this.#matched += batch.length
+        const missing = SAMPLES - this.#samples.length
+        this.#samples.push(...batch.slice(0, missing).map(({ id }) => id))
         const refusals = await act(batch, this.#isDry)
         refusals.forEach((why, i) => {
           if (why === null) this.#done += 1
@@ -88,12 +95,13 @@ export class BatchRun {
     return this.#report(true)
   }
 
-  #report(isComplete: boolean): BatchReport {
+  #report(isComplete: boolean): BulkReport {
     return {
       matched: this.#matched,
       done: this.#done,
       left: this.#left,
       problems: [...this.#problems],
+      samples: [...this.#samples],
       isComplete,
     }
   }

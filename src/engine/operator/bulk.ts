@@ -13,8 +13,8 @@ import type { JobsPage, JobSummary, Store } from '../../store/index.ts'
 import type { Actor } from '../actor.ts'
 import type { ListFilter } from '../client/job-list.ts'
 import { assertJobFilter, jobsFilter, JOB_FILTER } from '../client/job-list.ts'
-import type { BatchOptions, BatchReport, Refusal } from './batch-run.ts'
-import { BATCH, BatchRun } from './batch-run.ts'
+import type { PaceOptions, BulkReport, Refusal } from './batch-run.ts'
+import { BATCH, BatchRun, SAMPLES } from './batch-run.ts'
 import type { Operator, RescheduleOptions } from './operator.ts'
 
 export type BulkAction = 'cancel' | 'retry' | 'discard' | 'reschedule' | 'rerun'
@@ -25,18 +25,13 @@ export interface BulkFilter extends Omit<ListFilter, 'order' | 'after' | 'limit'
 }
 
 export interface BulkOptions
-  extends Actor, BatchOptions, Pick<RescheduleOptions, 'delay' | 'at' | 'priority' | 'queue'> {
+  extends Actor, PaceOptions, Pick<RescheduleOptions, 'delay' | 'at' | 'priority' | 'queue'> {
   /** Of a rerun: names it. A job is run again once under a name, however often the call is made. */
   readonly name?: string
   /** Of a rerun: must be said of jobs that promised effects, as for a single one. */
   readonly effects?: 'again'
   /** Told after each batch. */
-  readonly onProgress?: (report: BatchReport) => void
-}
-
-export interface BulkReport extends BatchReport {
-  /** With `dryRun`: the ids of up to 5 of them. */
-  readonly samples: readonly string[]
+  readonly onProgress?: (report: BulkReport) => void
 }
 
 /** What a job must be for each action; others are passed over. */
@@ -47,7 +42,6 @@ const STATES: Readonly<Record<BulkAction, readonly JobState[]>> = {
   reschedule: ['CREATED', 'QUEUED', 'RETRYING'],
   rerun: ['SUCCEEDED', 'FAILED'],
 }
-const SAMPLES = 5
 /** A dry run that no counter answers looks at so many jobs that match. */
 const MOST_COUNTED = 10_000
 
@@ -86,10 +80,9 @@ export async function bulk(
   const meant = meantBy(action, filter, parts.now())
   if (options.dryRun === true) return preview(parts, meant)
   const run = new BatchRun(parts.timing, parts.closing, options, options.onProgress)
-  const report = await run.run(pagesOf(parts.store, meant), (batch) =>
+  return run.run(pagesOf(parts.store, meant), (batch) =>
     Promise.all(batch.map(({ id }) => refusalOf(() => act(parts.operator, action, id, options)))),
   )
-  return { ...report, samples: [] }
 }
 
 /** Which jobs. */

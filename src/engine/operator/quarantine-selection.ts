@@ -5,7 +5,7 @@
 import type { AnyJob, OptionNames } from '../../definition/index.ts'
 import { InvalidDefinition, KnownOptions, shown } from '../../definition/index.ts'
 import type { Actor } from '../actor.ts'
-import type { BatchOptions, BatchReport } from './batch-run.ts'
+import type { PaceOptions, BulkReport } from './batch-run.ts'
 
 export interface QuarantineFilter {
   readonly type?: string
@@ -18,13 +18,13 @@ export interface QuarantineFilter {
   readonly fingerprint?: string
 }
 
-export interface QuarantineSelection extends QuarantineFilter, Actor, BatchOptions {
+export interface QuarantineSelection extends QuarantineFilter, Actor, PaceOptions {
   /** Only these jobs, as far as the filter lets them through. */
   readonly ids?: readonly string[]
   /** Every job in quarantine. Must be said if there is neither a filter nor `ids`. */
   readonly all?: true
   /** Told after each batch. */
-  readonly onProgress?: (report: QuarantineReport) => void
+  readonly onProgress?: (report: BulkReport) => void
 }
 
 export interface RedriveOptions extends QuarantineSelection {
@@ -36,9 +36,6 @@ export interface RedriveOptions extends QuarantineSelection {
   /** Checks the new input. Default: the definition that this engine last worked or submitted by. */
   readonly definition?: AnyJob
 }
-
-/** Of a redrive, or a discard. */
-export type QuarantineReport = BatchReport
 
 const FILTER: OptionNames<QuarantineFilter> = {
   type: true,

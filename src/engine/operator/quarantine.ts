@@ -17,13 +17,13 @@ import type { DefinitionOf } from './operator.ts'
 import { newInput } from './operator.ts'
 import type {
   QuarantineFilter,
-  QuarantineReport,
   QuarantineSelection,
   RedriveOptions,
 } from './quarantine-selection.ts'
 import { assertFilter, assertSelection } from './quarantine-selection.ts'
+import type { BulkReport } from './batch-run.ts'
 import { BATCH as PAGE, BatchRun } from './batch-run.ts'
-import { assertWhole } from './rate-limiter.ts'
+import { assertWhole } from '../whole-number.ts'
 
 /** Jobs of one type that failed alike. */
 export interface QuarantineGroup {
@@ -130,13 +130,13 @@ export class Quarantine {
   }
 
   /** Each gets a fresh budget, and a new input if there is one. */
-  async redrive(options: RedriveOptions): Promise<QuarantineReport> {
+  async redrive(options: RedriveOptions): Promise<BulkReport> {
     assertSelection(options, 'redrive')
     return this.#forEach(options, (job) => this.#planRetries(job, options))
   }
 
   /** Each is given up for good: it FAILED. */
-  async discard(selection: QuarantineSelection): Promise<QuarantineReport> {
+  async discard(selection: QuarantineSelection): Promise<BulkReport> {
     assertSelection(selection, 'discard')
     const record = actorOrDefault(selection, 'Discarded')
     return this.#forEach(selection, async ({ id, tasks, queue }) => {
@@ -150,7 +150,7 @@ export class Quarantine {
   #forEach(
     selection: QuarantineSelection,
     plan: (job: FoundJob) => Promise<Plan>,
-  ): Promise<QuarantineReport> {
+  ): Promise<BulkReport> {
     const { timing, closing } = this.#parts
     const run = new BatchRun(timing, closing, selection, selection.onProgress)
     const leaveOut = (id: string, why: string): void => run.leaveOut(id, why)

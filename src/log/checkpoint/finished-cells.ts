@@ -27,9 +27,16 @@ export function cellOf(job: Job, state: JobState): FinishedCell {
 export class FinishedCells {
   readonly list: FinishedCell[] = []
   readonly #numbers = new Map<string, number>()
+  /** Most jobs are as the one before. */
+  #last = -1
 
   numberOf(cell: FinishedCell): number {
-    const { type, queue, state, error, tags } = cell
+    const last = this.list[this.#last]
+    if (last === undefined || !isSame(cell, last)) this.#last = this.#find(cell)
+    return this.#last
+  }
+
+  #find({ type, queue, state, error, tags }: FinishedCell): number {
     const key = `${type}\0${queue}\0${state}\0${error ?? ''}\0${tags.join('\0')}`
     const known = this.#numbers.get(key)
     if (known !== undefined) return known
@@ -37,6 +44,14 @@ export class FinishedCells {
     this.#numbers.set(key, number)
     return number
   }
+}
+
+/** It has neither tags nor an error, and nor has the other. */
+function isSame(one: FinishedCell, other: FinishedCell): boolean {
+  if (one.type !== other.type || one.queue !== other.queue || one.state !== other.state)
+    return false
+  if (one.error !== null || other.error !== null) return false
+  return one.tags.length === 0 && other.tags.length === 0
 }
 
 export function encodeCells(cells: readonly FinishedCell[]): Buffer {

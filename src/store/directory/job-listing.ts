@@ -32,8 +32,6 @@ interface Found {
   readonly read: () => Listed | null
 }
 
-type JobsQuery = QueryOf<'jobs'>
-
 export class JobListing {
   readonly #state: DirectoryState
 
@@ -42,7 +40,7 @@ export class JobListing {
   }
 
   /** `assertOpen`: throws once the store is closed. */
-  async page(query: JobsQuery, assertOpen: () => void): Promise<JobsPage> {
+  async page(query: QueryOf<'jobs'>, assertOpen: () => void): Promise<JobsPage> {
     const page = new PageOfJobs(query)
     let at = query.after ?? (query.newest === true ? Infinity : 0)
     for (let cost = 0; ;) {
@@ -62,7 +60,7 @@ export class JobListing {
   /** Adds some jobs behind a position. Where to go on; null: the page is complete. */
   #addToPage(
     page: PageOfJobs,
-    query: JobsQuery,
+    query: QueryOf<'jobs'>,
     after: number,
   ): { next: number | null; cost: number } {
     const newest = query.newest === true
@@ -94,7 +92,7 @@ export class JobListing {
   }
 
   /** Those that are over. */
-  *#over(query: JobsQuery, after: number): IterableIterator<Found | null> {
+  *#over(query: QueryOf<'jobs'>, after: number): IterableIterator<Found | null> {
     const { finished } = this.#state
     const { key, type, state, worker, newest = false } = query
     if (worker !== undefined || (state !== undefined && !isFinal(state))) return
@@ -108,7 +106,7 @@ export class JobListing {
   }
 
   /** The others. */
-  *#others(query: JobsQuery, after: number): IterableIterator<Found> {
+  *#others(query: QueryOf<'jobs'>, after: number): IterableIterator<Found> {
     const newest = query.newest === true
     const isAhead = ({ firstPosition }: Job): boolean => {
       return newest ? firstPosition < after : firstPosition > after
@@ -128,7 +126,7 @@ export class JobListing {
   }
 
   /** Those that the filter has an index for; null: it has none. */
-  #someLive({ key, type, state, worker, error }: JobsQuery): readonly Job[] | null {
+  #someLive({ key, type, state, worker, error }: QueryOf<'jobs'>): readonly Job[] | null {
     const { ledger } = this.#state
     if (state !== undefined && isFinal(state)) return []
     if (worker !== undefined) return jobsHeldBy(ledger, worker)
@@ -138,7 +136,7 @@ export class JobListing {
     return state === 'RUNNING' ? runningJobs(ledger) : null
   }
 
-  #ofLive(job: Job, query: JobsQuery): Found {
+  #ofLive(job: Job, query: QueryOf<'jobs'>): Found {
     const { ledger } = this.#state
     const isMeant = isMeantBy(job, query)
     return {
@@ -154,7 +152,7 @@ function ofFinished({ first, read }: FoundFinished): Found {
 }
 
 /** By what is in memory: what was submitted may have to be read. */
-function isMeantBy(job: Job, { type, tag, queue }: JobsQuery): boolean {
+function isMeantBy(job: Job, { type, tag, queue }: QueryOf<'jobs'>): boolean {
   if (type !== undefined && typeOf(job) !== type) return false
   if (queue !== undefined && job.task !== null && job.task.policy.queue !== queue) return false
   return tag === undefined || tagsOf(job).includes(tag)

@@ -3,6 +3,8 @@
  * statement looks at more jobs than it is told to.
  */
 
+import { IS_RARE } from './statements.ts'
+
 /** Where the jobs of a list are taken from. Each but the first leaves out jobs that a filter does not want. */
 export const LIST_SOURCES = [
   'all',
@@ -84,10 +86,10 @@ function jobsOf(source: ListSource, dialect: ListDialect, direction: 'asc' | 'de
     case 'dead':
       return together(from('work', `state = 'DEAD'`))
     case 'failed':
-      return together(from('work', `state = 'FAILED' and stage = -1`), ...pipelines('FAILED'))
+      return together(from('work', `${IS_RARE} and state = 'FAILED'`), ...pipelines('FAILED'))
     case 'again':
       return together(
-        from('work', `state = 'WAITING' and attempt > 0 and stage = -1`),
+        from('work', `${IS_RARE} and state = 'WAITING' and attempt > 0`),
         ...pipelines('RETRYING', 'SUSPENDED'),
       )
     case 'running':
@@ -100,7 +102,7 @@ function jobsOf(source: ListSource, dialect: ListDialect, direction: 'asc' | 'de
         from('work', 'channel is not null and turn is not null and parked is null'),
         from('work', 'channel is not null and turn is null'),
         from('work', 'parked is not null'),
-        from('work', `state = 'WAITING' and channel is null and stage = -1`),
+        from('work', `${IS_RARE} and state = 'WAITING' and channel is null`),
         ...pipelines('CREATED', 'QUEUED'),
       )
     case 'over':

@@ -110,6 +110,13 @@ export const WORK_CONSTRAINTS = `
       ),
       constraint has_record check (record is not null or (version = 1 and stage = -1))`
 
+/**
+ * Jobs in states that few jobs are in: they failed, wait for another attempt, or wait for a person or a message. One
+ * index for all of them, because each costs every change of a row. SQLite uses it only where this stands word for word.
+ */
+export const IS_RARE = `stage = -1
+      and (state = 'FAILED' or (state = 'WAITING' and (attempt > 0 or channel is null)))`
+
 /** About calls that upkeep must look at: see `call-checks.ts`. */
 export interface CallStatements {
   /** rows (job, stage, segment). */

@@ -8,8 +8,8 @@
 import type { Job, JobState, Tallies } from '../../kernel/index.ts'
 import { errorFingerprint, isFinal, jobState, NO_TALLIES } from '../../kernel/index.ts'
 import { Heap } from '../ready/indexed-queue.ts'
-import type { CountedJob } from './job-counts.ts'
-import { countedJob, JobCounts } from './job-counts.ts'
+import type { CountedUnder } from './job-counts.ts'
+import { countedJob, CountTable } from './job-counts.ts'
 import { tagsOf, typeOf } from './job-with-stored-spec.ts'
 
 /** A pipeline that is CREATED until its time, whatever the times of its tasks are. */
@@ -19,7 +19,7 @@ interface LaterPipeline {
 }
 
 export class JobCounter {
-  readonly counts = new JobCounts()
+  readonly counts = new CountTable()
   readonly #pipelines = new Map<string, JobState>()
   /** The first time first. One may be there twice, or be gone: it is looked at again. */
   readonly #later = new Heap<LaterPipeline>((a, b) => a.dueAt < b.dueAt)
@@ -40,6 +40,12 @@ export class JobCounter {
     for (const [id, state] of this.#pipelines) if (state === 'RUNNING') yield id
   }
 
+  /** Whether a pipeline's time has come. */
+  hasDue(now: number): boolean {
+    const [first] = this.#later.items
+    return first !== undefined && first.dueAt <= now
+  }
+
   /** AFTER time went on: the pipelines whose time has come. Each is to be updated. */
   *dueBy(now: number): IterableIterator<string> {
     for (let [first] = this.#later.items; first !== undefined && first.dueAt <= now;) {
@@ -57,7 +63,7 @@ export class JobCounter {
   }
 
   /** So many jobs that are over, as a checkpoint has them. */
-  addFinished(job: CountedJob, state: JobState, count: number): void {
+  addFinished(job: CountedUnder, state: JobState, count: number): void {
     this.counts.addJob(job, state, count)
   }
 
@@ -74,7 +80,11 @@ export class JobCounter {
     const error = errorFingerprint(job)
     const queue = job.task?.policy.queue ?? ''
     if (state === this.#state && error === this.#error && queue === this.#queue) return
-    const [type, tags] = [typeOf(job), tagsOf(job)]
+    const type = typeOf(job)
+    const tags = tagsOf(job)
+    if (tags.length === 0 && queue === this.#queue && error === null && this.#error === null) {
+      return this.counts.moveJob(type, queue, this.#state, state)
+    }
     this.counts.addJob({ type, queue: this.#queue, tags, error: this.#error }, this.#state, -1)
     this.counts.addJob({ type, queue, tags, error }, state, 1)
   }

@@ -42,7 +42,7 @@ export interface CountRow {
 }
 
 /** What a job counts under. */
-export interface CountedJob {
+export interface CountedUnder {
   readonly type: string
   readonly queue: string
   readonly tags: readonly string[]
@@ -50,7 +50,7 @@ export interface CountedJob {
   readonly error: string | null
 }
 
-export function countedJob(job: Job): CountedJob {
+export function countedJob(job: Job): CountedUnder {
   const queue = job.task?.policy.queue ?? NO_QUEUE
   return { type: typeOf(job), queue, tags: tagsOf(job), error: errorFingerprint(job) }
 }
@@ -65,20 +65,27 @@ export interface CountsSource {
 type RowsByName = Map<string, Map<string, CountRow>>
 
 /** Counts, or how they change. */
-export class JobCounts {
+export class CountTable {
   /** By queue and type: nearly all changes are here. */
   readonly #jobs: RowsByName = new Map()
   /** By dimension and name, then by queue and type. In a damaged database there may be any dimension. */
   readonly #others = new Map<string, RowsByName>()
 
   /** `by`: 1 or -1 for each job. */
-  addJob({ type, queue, tags, error }: CountedJob, state: JobState, by: number): void {
+  addJob({ type, queue, tags, error }: CountedUnder, state: JobState, by: number): void {
     const cell = CELL_OF[state]
     addTo(this.#row('job', '', queue, type), cell, by)
     if (tags.length > 0) {
       for (const tag of new Set(tags)) addTo(this.#row('tag', tag, queue, type), cell, by)
     }
     if (error !== null) addTo(this.#row('error', error, queue, type), cell, by)
+  }
+
+  /** A job without tags and errors is in another state: nearly all changes are such. */
+  moveJob(type: string, queue: string, from: JobState, to: JobState): void {
+    const row = this.#jobs.get(queue)?.get(type) ?? this.#row('job', '', queue, type)
+    addTo(row, CELL_OF[from], -1)
+    addTo(row, CELL_OF[to], 1)
   }
 
   addSegment(type: string, queue: string, state: JobState, by: number): void {

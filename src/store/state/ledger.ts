@@ -190,10 +190,7 @@ export class Ledger implements Indexes {
       this.#now = Math.floor(now)
       // BEFORE anything else happens at this time, so that a replay sees it in the same order.
       this.ready.advance(this.#now)
-      for (const id of this.counter.dueBy(this.#now)) {
-        const job = this.inMemory(id)
-        if (job !== undefined) this.#countPipeline(job)
-      }
+      if (this.counter.hasDue(this.#now)) this.#countDuePipelines()
     }
     return this.#now
   }
@@ -622,6 +619,13 @@ export class Ledger implements Indexes {
     if (job.task !== null) return this.counter.becameDue(job, this.#before, this.#now)
     // It waits for a retry, or the whole job waited for its time.
     this.#countPipeline(job)
+  }
+
+  #countDuePipelines(): void {
+    for (const id of this.counter.dueBy(this.#now)) {
+      const job = this.inMemory(id)
+      if (job !== undefined) this.#countPipeline(job)
+    }
   }
 
   #countPipeline(job: Job): void {

@@ -9,7 +9,7 @@ import type { JobRecord } from '../../log/index.ts'
 import { recordTallies } from '../../log/index.ts'
 import type { CountsAnswer } from '../read-model.ts'
 import type { CountRow } from '../state/job-counts.ts'
-import { COUNTED_STATES, JobCounts } from '../state/job-counts.ts'
+import { COUNTED_STATES, CountTable } from '../state/job-counts.ts'
 import type { Ledger } from '../state/ledger.ts'
 import type {
   Answers,
@@ -111,7 +111,7 @@ function ledgerCounts(ledger: Ledger, query: QueryOf<'counts'>): CountsAnswer {
 
 /** Of jobs, and of segments what the ready-index and the leases have beside them. */
 function* queueRows({ counter, ready }: Ledger): IterableIterator<CountRow> {
-  const segments = new JobCounts()
+  const segments = new CountTable()
   for (const name of ready.queueNames()) {
     segments.addSegment('', name, 'QUEUED', ready.readyIn(name))
     segments.addSegment('', name, 'RUNNING', ready.queueUsage(name)?.held ?? 0)

@@ -23,7 +23,7 @@ import type { Claimed } from '../../store.ts'
 import { claimed, endingOf } from '../../views/claimed.ts'
 import type { Connection, Row, Statement, StatementResult } from '../connection.ts'
 import type { ConnectionPool } from '../connection-pool.ts'
-import { JobCounts } from '../../state/job-counts.ts'
+import { CountTable } from '../../state/job-counts.ts'
 import { countColumns, tagsOf, waitingAs } from '../rows/counted-rows.ts'
 import type { LoadedColumns, RowState } from '../rows/work-rows.ts'
 import {
@@ -228,7 +228,7 @@ class ClaimTransaction {
       this.#enqueuedForOthers = tasks.some(({ channel }) => !own.has(channel))
       if (await turns.assign(tasks, this.#connection)) hasLocks = true
       const rows = tasks.map(({ address, row }) => address.concat(row.turn))
-      const counts = new JobCounts()
+      const counts = new CountTable()
       for (const { due: one, row } of tasks) if (row.turn !== null) countAsReady(counts, one)
       await this.#connection.run([
         { sql: sql.setTurns, rows },
@@ -550,7 +550,7 @@ function dense(stages: StageTasks): StageTasks {
 }
 
 /** A task that became due, as `lockDueTasks` gives it, has a turn now. */
-function countAsReady(counts: JobCounts, row: Row): void {
+function countAsReady(counts: CountTable, row: Row): void {
   const [, stage, , , , , queue, type, attempt, suspended, tags] = row
   const [ofQueue, ofType] = [queue as string, type as string]
   if (stage !== JOB_ROW) {

@@ -5,7 +5,7 @@
 import type { JobState, Queue } from '../../../kernel/index.ts'
 import type { CountsAnswer, QueueSummary } from '../../read-model.ts'
 import type { CountsSource } from '../../state/job-counts.ts'
-import { JobCounts, NO_QUEUE } from '../../state/job-counts.ts'
+import { CountTable, NO_QUEUE } from '../../state/job-counts.ts'
 import type { QueryOf } from '../../store.ts'
 import {
   assertCountable,
@@ -18,13 +18,13 @@ import type { Connection, Row, Statement } from '../connection.ts'
 import { countRow, stateAfter, tagsOf, waitingAs } from '../rows/counted-rows.ts'
 import type { QueryContext } from './job-queries.ts'
 
-/** Due tasks that no claim has given a turn yet are counted by reading them: so many at most. */
+/** DueCounts tasks that no claim has given a turn yet are counted by reading them: so many at most. */
 export const MOST_WITHOUT_TURN = 10_000
 /** Rows of counters that are read at once. */
 const MOST_ROWS = 5_000
 
 /** What time alone has changed since the counters were written. */
-type Due = readonly [tasks: readonly Row[], pipelines: readonly Row[]]
+type DueCounts = readonly [tasks: readonly Row[], pipelines: readonly Row[]]
 
 export class CountQueries {
   readonly #context: QueryContext
@@ -49,7 +49,7 @@ export class CountQueries {
   async forList(
     connection: Connection,
     tag: string | undefined,
-  ): Promise<{ jobs: JobCounts; tagged: JobCounts | null }> {
+  ): Promise<{ jobs: CountTable; tagged: CountTable | null }> {
     const due = await this.#due(connection)
     const jobs = await this.#rows(connection, { dimension: 'job', name: '' }, due)
     if (tag === undefined) return { jobs, tagged: null }
@@ -68,7 +68,7 @@ export class CountQueries {
     return queueSummaries(configured, [...jobs.rows(), ...segments.rows()])
   }
 
-  async #due(connection: Connection): Promise<Due> {
+  async #due(connection: Connection): Promise<DueCounts> {
     const { sql, now } = this.#context
     const values = [now(), MOST_WITHOUT_TURN]
     const [tasks, pipelines] = await connection.run([
@@ -82,15 +82,15 @@ export class CountQueries {
   async #rows(
     connection: Connection,
     { dimension, name }: CountsSource,
-    due: Due,
-  ): Promise<JobCounts> {
+    due: DueCounts,
+  ): Promise<CountTable> {
     const statements = [
       { sql: this.#context.sql.countsNamed, values: [dimension, name, true, MOST_ROWS] },
       { sql: this.#context.sql.changedCounts, values: [dimension] },
     ]
     const counts = await counted(connection, statements)
     addDue(counts, due)
-    const named = new JobCounts()
+    const named = new CountTable()
     for (const row of counts.from({ dimension, name })) named.addRow(row)
     return named
   }
@@ -100,14 +100,14 @@ export class CountQueries {
     connection: Connection,
     { dimension }: CountsSource,
     after: string,
-    due: Due,
-  ): Promise<{ counts: JobCounts; last: string | null }> {
+    due: DueCounts,
+  ): Promise<{ counts: CountTable; last: string | null }> {
     const { countsNamed, changedCounts } = this.#context.sql
     const [kept, changed] = await connection.run([
       { sql: countsNamed, values: [dimension, after, false, MOST_ROWS] },
       { sql: changedCounts, values: [dimension] },
     ])
-    const counts = new JobCounts()
+    const counts = new CountTable()
     for (const row of [...(kept?.rows ?? []), ...(changed?.rows ?? [])])
       counts.addRow(countRow(row))
     addDue(counts, due)
@@ -116,8 +116,8 @@ export class CountQueries {
   }
 }
 
-async function counted(connection: Connection, statements: Statement[]): Promise<JobCounts> {
-  const counts = new JobCounts()
+async function counted(connection: Connection, statements: Statement[]): Promise<CountTable> {
+  const counts = new CountTable()
   for (const { rows } of await connection.run(statements)) {
     for (const row of rows) counts.addRow(countRow(row))
   }
@@ -125,7 +125,7 @@ async function counted(connection: Connection, statements: Statement[]): Promise
 }
 
 /** They are QUEUED, or RUNNING, and counted as something else. */
-function addDue(counts: JobCounts, [tasks, pipelines]: Due): void {
+function addDue(counts: CountTable, [tasks, pipelines]: DueCounts): void {
   for (const [type, queue, tags, isAgain, suspended, isSegment, count] of tasks) {
     const by = Number(count)
     if (isSegment) {

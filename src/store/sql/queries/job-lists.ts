@@ -4,7 +4,7 @@
  */
 import type { JobState } from '../../../kernel/index.ts'
 import type { JobsPage } from '../../read-model.ts'
-import type { CountRow, JobCounts } from '../../state/job-counts.ts'
+import type { CountRow, CountTable } from '../../state/job-counts.ts'
 import { COUNTED_STATES, NO_QUEUE } from '../../state/job-counts.ts'
 import type { QueryOf } from '../../store.ts'
 import { listing, PageOfJobs } from '../../views/job-pages.ts'
@@ -187,7 +187,7 @@ function isBehind({ newest, submittedFrom, submittedBefore }: JobsQuery, at: num
   return submittedBefore !== undefined && at >= submittedBefore + SLACK_MS
 }
 
-function ofState(jobs: JobCounts, state: JobState): Source[] {
+function ofState(jobs: CountTable, state: JobState): Source[] {
   const count = (...states: readonly JobState[]): number => sum(jobs, () => true, states)
   const name = null
   switch (state) {
@@ -218,7 +218,7 @@ function few(source: Source): Source[] {
 }
 
 /** Whether a job may be among those that are counted. Pipelines may be in any state, and in any queue, by now. */
-function mayMatch(counts: JobCounts, { type, state, queue }: JobsQuery): boolean {
+function mayMatch(counts: CountTable, { type, state, queue }: JobsQuery): boolean {
   const states = state === undefined ? COUNTED_STATES : [state]
   const isType = (row: CountRow): boolean => (type ?? row.type) === row.type
   const isPlain = (row: CountRow): boolean => (queue ?? row.queue) === row.queue && isType(row)
@@ -227,7 +227,7 @@ function mayMatch(counts: JobCounts, { type, state, queue }: JobsQuery): boolean
 }
 
 function sum(
-  counts: JobCounts,
+  counts: CountTable,
   isMeant: (row: CountRow) => boolean,
   states: readonly JobState[] = COUNTED_STATES,
 ): number {

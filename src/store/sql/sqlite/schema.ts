@@ -5,6 +5,7 @@
  */
 import { COUNT_CELLS } from '../rows/counted-rows.ts'
 import {
+  IS_RARE,
   isBaselineForgottenBy,
   isForgottenBy,
   OF_SCHEDULE,
@@ -140,12 +141,9 @@ export const STEPS: readonly (readonly string[])[] = [
       where stage >= 0 and state = 'WAITING' and attempt > 0`,
     `create unique index key_held on work (key_held) where key_held is not null`,
     `create index keyed on work (key, position) where key is not null`,
-    // For lists. Those of rare states cost next to nothing.
+    // For lists.
     `create index by_type on work (type, position) where stage = -1`,
-    `create index failed on work (position) where state = 'FAILED' and stage = -1`,
-    `create index again on work (position) where state = 'WAITING' and attempt > 0 and stage = -1`,
-    `create index unlisted on work (position)
-      where state = 'WAITING' and channel is null and stage = -1`,
+    `create index rare on work (state, position) where ${IS_RARE}`,
     `create table queues (
       queue text primary key,
       version integer not null check (version > 0),

@@ -40,7 +40,7 @@ import {
 } from '../../../kernel/index.ts'
 import type { CallCheck } from '../../state/call-checks.ts'
 import { checksAfter } from '../../state/call-checks.ts'
-import { JobCounts } from '../../state/job-counts.ts'
+import { CountTable } from '../../state/job-counts.ts'
 import { isListed, TaskSnapshot } from '../../state/task-snapshot.ts'
 import type { Row } from '../connection.ts'
 import type { LackingSteps, LeasedRow } from './context.ts'
@@ -130,7 +130,7 @@ export class WorkingSet implements Indexes {
   readonly moved = new Set<RowState>()
   readonly forgotten = new Set<string>()
   /** How the counts of jobs change. */
-  counts = new JobCounts()
+  counts = new CountTable()
   /** Labels of jobs that are forgotten: (label, position). */
   readonly droppedLabels: Row[] = []
   /** Pipelines that were submitted: see `savePipelines`. */
@@ -289,7 +289,7 @@ export class WorkingSet implements Indexes {
       one.clear()
     this.droppedLabels.length = 0
     this.newPipelines.length = 0
-    this.counts = new JobCounts()
+    this.counts = new CountTable()
   }
 
   apply(entry: Entry, position: number): void {

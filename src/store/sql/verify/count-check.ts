@@ -1,6 +1,6 @@
 /** The counts of jobs as the store keeps them, beside those of the jobs themselves. */
 import type { CountRow } from '../../state/job-counts.ts'
-import { COUNTED_STATES, JobCounts } from '../../state/job-counts.ts'
+import { COUNTED_STATES, CountTable } from '../../state/job-counts.ts'
 import type { Row } from '../connection.ts'
 import { countColumns, countRow } from '../rows/counted-rows.ts'
 import type { Fix, ReportProblem } from './database-problem.ts'
@@ -12,12 +12,12 @@ import type { Fix, ReportProblem } from './database-problem.ts'
  */
 export function checkCounts(
   rows: readonly Row[],
-  counted: JobCounts,
+  counted: CountTable,
   rewritten: ReadonlySet<string>,
   report: ReportProblem,
   onFix: (fix: Fix) => void,
 ): void {
-  const differences = new JobCounts()
+  const differences = new CountTable()
   for (const row of counted.rows()) differences.addRow(row)
   const kept = new Map<string, CountRow>()
   for (const row of rows.map(countRow)) {

@@ -6,14 +6,14 @@ import type { Job, JobState, Task } from '../../../kernel/index.ts'
 import { errorFingerprint, isFinal, jobState } from '../../../kernel/index.ts'
 import type { JobRecord } from '../../../log/index.ts'
 import { recordTallies } from '../../../log/index.ts'
-import { countedJob, JobCounts, NO_QUEUE } from '../../state/job-counts.ts'
+import { countedJob, CountTable, NO_QUEUE } from '../../state/job-counts.ts'
 import type { Connection, Row, Value } from '../connection.ts'
 import { countedAs, errorLabel, tagLabel, tagsColumn } from '../rows/counted-rows.ts'
 import type { Statements } from '../statements.ts'
 import { checkCounts } from './count-check.ts'
 import type { Fix, ReportProblem } from './database-problem.ts'
 
-interface Pipeline {
+interface ExpectedPipeline {
   readonly job: string
   readonly position: number
   readonly type: string
@@ -34,8 +34,8 @@ export class ReadModelCheck {
   readonly #connection: Connection
   readonly #report: ReportProblem
   /** Of the jobs as they are once all rows are repaired. */
-  readonly #counts = new JobCounts()
-  readonly #pipelines = new Map<string, Pipeline>()
+  readonly #counts = new CountTable()
+  readonly #pipelines = new Map<string, ExpectedPipeline>()
   /** Those that were not looked up yet. */
   #labels: Label[] = []
   #labelCount = 0
@@ -123,14 +123,14 @@ export class ReadModelCheck {
     for (const missing of this.#pipelines.values()) this.#fixPipeline(missing, 'it is missing')
   }
 
-  #fixPipeline(known: Pipeline, what: string): void {
+  #fixPipeline(known: ExpectedPipeline, what: string): void {
     const { job, position, type, tags, state } = known
     const row = [job, position, type, tagsColumn(tags), state, null]
     this.#report('pipelines', job, what, { table: 'pipelines', job, row })
     this.#count(known, state)
   }
 
-  #count({ type, tags }: Pipeline, state: JobState): void {
+  #count({ type, tags }: ExpectedPipeline, state: JobState): void {
     this.#counts.addJob({ type, queue: NO_QUEUE, tags, error: null }, state, 1)
   }
 
