@@ -48,7 +48,7 @@ export type {
   ErrorSample,
   QueueListItem,
 } from './inspect/counts.ts'
-export type { BulkReport } from './operator/batch-run.ts'
+export type { BulkReport, PaceOptions } from './operator/batch-run.ts'
 export type { BulkAction, BulkFilter, BulkOptions } from './operator/bulk.ts'
 export type { QueueInfo } from './inspect/queue-info.ts'
 export type { Notice } from './pawl.ts'

@@ -77,12 +77,18 @@ export async function bulk(
   options: BulkOptions = {},
 ): Promise<BulkReport> {
   assertBulk(action, filter, options)
-  const meant = meantBy(action, filter, parts.now())
+  const meant = meantBy(action, filter, await newestTime(parts))
   if (options.dryRun === true) return preview(parts, meant)
   const run = new BatchRun(parts.timing, parts.closing, options, options.onProgress)
   return run.run(pagesOf(parts.store, meant), (batch) =>
     Promise.all(batch.map(({ id }) => refusalOf(() => act(parts.operator, action, id, options)))),
   )
+}
+
+/** The time of the newest job, by the store's clock, which may be ahead of what is known of it here. */
+async function newestTime({ store, now }: BulkParts): Promise<number> {
+  const { jobs } = await store.query({ kind: 'jobs', newest: true, limit: 1 })
+  return Math.max(Math.floor(now()), jobs[0]?.submittedAt ?? 0)
 }
 
 /** Which jobs. */
@@ -91,13 +97,13 @@ interface Meant {
   readonly states: ReadonlySet<JobState>
 }
 
-function meantBy(action: BulkAction, { all: _all, ...given }: BulkFilter, now: number): Meant {
+function meantBy(action: BulkAction, { all: _all, ...given }: BulkFilter, last: number): Meant {
   const filter = jobsFilter(given)
   const { state, submittedBefore = Infinity } = filter
   const states = state === undefined ? STATES[action] : [state]
   // A job that comes in meanwhile is behind where the action has come to: it would never end.
   return {
-    filter: { ...filter, submittedBefore: Math.min(submittedBefore, Math.floor(now) + 1) },
+    filter: { ...filter, submittedBefore: Math.min(submittedBefore, last + 1) },
     states: new Set(states),
   }
 }

@@ -3,33 +3,40 @@
  * finished jobs. A page looks at so many jobs only; the next one goes on behind where it stopped. The event loop
  * turns in between, and what changes meanwhile is behind where it goes on.
  */
-import type { Job } from '../../kernel/index.ts'
-import { isFinal } from '../../kernel/index.ts'
+import type { Job, JobState } from '../../kernel/index.ts'
+import { isFinal, jobState, NO_TALLIES } from '../../kernel/index.ts'
 import { eventLoopTurn } from '../../log/index.ts'
 import type { JobsPage } from '../read-model.ts'
+import { COUNTED_STATES } from '../state/job-counts.ts'
 import { isUnloaded, tagsOf, typeOf } from '../state/job-with-stored-spec.ts'
 import type { QueryOf } from '../store.ts'
+import { mostMatches } from '../views/count-views.ts'
 import type { Listed } from '../views/job-pages.ts'
 import { listing, PageOfJobs } from '../views/job-pages.ts'
 import { jobsHeldBy, runningJobs } from '../views/live-jobs-of.ts'
 import type { DirectoryState } from './directory-state.ts'
 import type { FoundFinished } from './table-cursor.ts'
 
-/** What looking at jobs costs, in units of about 25 ns. */
+/** What looking at jobs costs, in units of about 25 ns: rows and live jobs that are passed over, and jobs that are listed. */
 const PASSED_ROWS = 32_768
-const LIVE_JOB = 4
+const PASSED_JOB = 5
+const LIVE_JOB = 100
 const READ_JOB = 400
+/** Live jobs that are passed over at once. */
+const PASSED_LIVE = 2_048
 /** A page stops there: about 25 ms. */
 const MOST_COST = 1_000_000
 /** Between two turns of the event loop: about 5 ms. */
 const TURN_COST = 200_000
+const OPEN: readonly JobState[] = COUNTED_STATES.filter((state) => !isFinal(state))
 
 /** Over, or not. */
 interface Found {
+  /** Of the job, or of the last one that was passed over. */
   readonly first: number
   readonly cost: number
-  /** Null: the filter leaves it out by what is in memory. */
-  readonly read: () => Listed | null
+  /** Null: jobs that the filter leaves out by what is in memory were passed over. */
+  readonly read: (() => Listed) | null
 }
 
 export class JobListing {
@@ -81,9 +88,8 @@ export class JobListing {
         left.done !== true &&
         (right.done === true || (left.value as Found).first < right.value.first === !newest)
       const found = (isOver ? left.value : right.value) as Found
-      const listed = found.read()
       cost += found.cost
-      if (listed !== null && !page.add(listed)) return { next: null, cost }
+      if (found.read !== null && !page.add(found.read())) return { next: null, cost }
       last = found.first
       if (isOver) left = over.next()
       else right = others.next()
@@ -108,41 +114,67 @@ export class JobListing {
   /** The others. */
   *#others(query: QueryOf<'jobs'>, after: number): IterableIterator<Found> {
     const newest = query.newest === true
-    const isAhead = ({ firstPosition }: Job): boolean => {
-      return newest ? firstPosition < after : firstPosition > after
-    }
     const some = this.#someLive(query)
-    if (some === null) {
-      const { live } = this.#state
-      for (const job of newest ? live.before(after) : live.after(after)) {
-        yield this.#ofLive(job, query)
+    if (some !== null) {
+      const isAhead = ({ firstPosition }: Job): boolean => {
+        return newest ? firstPosition < after : firstPosition > after
       }
+      const sign = newest ? -1 : 1
+      const ahead = some.filter(isAhead)
+      const inOrder = ahead.toSorted((a, b) => (a.firstPosition - b.firstPosition) * sign)
+      for (const job of inOrder) yield this.#ofLive(job)
       return
     }
-    const inOrder = some
-      .filter(isAhead)
-      .toSorted((a, b) => (a.firstPosition - b.firstPosition) * (newest ? -1 : 1))
-    for (const job of inOrder) yield this.#ofLive(job, query)
+    // The counters say when the last one that is meant was found.
+    const isFirst = query.after === undefined && after === (newest ? Infinity : 0)
+    let left = isFirst ? this.#openMatches(query) : Infinity
+    let passed = 0
+    const { live, ledger } = this.#state
+    for (const job of newest ? live.before(after) : live.after(after)) {
+      if (left === 0 || isBehind(query, job.submittedAt)) return
+      if (isMeantBy(job, query, ledger.now)) {
+        left -= 1
+        yield this.#ofLive(job)
+        continue
+      }
+      passed += 1
+      if (passed < PASSED_LIVE) continue
+      passed = 0
+      yield { first: job.firstPosition, cost: PASSED_LIVE * PASSED_JOB, read: null }
+    }
+  }
+
+  /** How many there are at most, of those that are not over. */
+  #openMatches(query: QueryOf<'jobs'>): number {
+    const { counts } = this.#state.ledger.counter
+    const { tag } = query
+    const rows =
+      tag === undefined
+        ? counts.from({ dimension: 'job', name: '' })
+        : counts.from({ dimension: 'tag', name: tag })
+    return mostMatches(rows, query, OPEN)
   }
 
   /** Those that the filter has an index for; null: it has none. */
-  #someLive({ key, type, state, worker, error }: QueryOf<'jobs'>): readonly Job[] | null {
+  #someLive(query: QueryOf<'jobs'>): readonly Job[] | null {
+    const { key, type, state, worker, error, endedFrom, endedBefore } = query
     const { ledger } = this.#state
     if (state !== undefined && isFinal(state)) return []
+    if (endedFrom !== undefined || endedBefore !== undefined) return []
     if (worker !== undefined) return jobsHeldBy(ledger, worker)
     if (key !== undefined) return ledger.jobsWithKey(key, type).filter((job) => !ledger.isOver(job))
     // Jobs in quarantine are in memory, and have a list of their own.
     if (state === 'QUARANTINED' || error !== undefined) return [...ledger.quarantined.after(0)]
-    return state === 'RUNNING' ? runningJobs(ledger) : null
+    if (state === 'RUNNING') return runningJobs(ledger)
+    return this.#openMatches(query) === 0 ? [] : null
   }
 
-  #ofLive(job: Job, query: QueryOf<'jobs'>): Found {
+  #ofLive(job: Job): Found {
     const { ledger } = this.#state
-    const isMeant = isMeantBy(job, query)
     return {
       first: job.firstPosition,
-      cost: isMeant && isUnloaded(job) ? READ_JOB : LIVE_JOB,
-      read: () => (isMeant ? listing(job, ledger.tallies(job), ledger.now) : null),
+      cost: isUnloaded(job) ? READ_JOB : LIVE_JOB,
+      read: () => listing(job, ledger.tallies(job), ledger.now),
     }
   }
 }
@@ -151,9 +183,26 @@ function ofFinished({ first, read }: FoundFinished): Found {
   return { first, cost: READ_JOB, read }
 }
 
+/** Nothing that comes later can have been submitted in the time of the filter: times grow with positions. */
+function isBehind(
+  { newest, submittedFrom, submittedBefore }: QueryOf<'jobs'>,
+  at: number,
+): boolean {
+  if (newest === true) return submittedFrom !== undefined && at < submittedFrom
+  return submittedBefore !== undefined && at >= submittedBefore
+}
+
 /** By what is in memory: what was submitted may have to be read. */
-function isMeantBy(job: Job, { type, tag, queue }: QueryOf<'jobs'>): boolean {
+function isMeantBy(
+  job: Job,
+  { type, tag, queue, state, submittedFrom, submittedBefore }: QueryOf<'jobs'>,
+  now: number,
+): boolean {
   if (type !== undefined && typeOf(job) !== type) return false
-  if (queue !== undefined && job.task !== null && job.task.policy.queue !== queue) return false
+  if (submittedFrom !== undefined && job.submittedAt < submittedFrom) return false
+  if (submittedBefore !== undefined && job.submittedAt >= submittedBefore) return false
+  const { task } = job
+  if (queue !== undefined && task !== null && task.policy.queue !== queue) return false
+  if (state !== undefined && task !== null && jobState(job, NO_TALLIES, now) !== state) return false
   return tag === undefined || tagsOf(job).includes(tag)
 }

@@ -21,14 +21,16 @@ export class TableCursor {
   /** Of each cell: whether the filter lets it through. */
   readonly #isMeant: Uint8Array
   readonly #filter: JobsFilter
-  /** The place in the order of submission, and where it ends. */
+  /** The place in the order of submission, and between which places it stays. */
   #at: number
+  readonly #from: number
+  readonly #end: number
   #first = -1
 
   private constructor(
     table: FinishedTable,
     isMeant: Uint8Array,
-    at: number,
+    { at, from, end }: { readonly at: number; readonly from: number; readonly end: number },
     newest: boolean,
     filter: JobsFilter,
     interning: Interning,
@@ -36,6 +38,8 @@ export class TableCursor {
     this.#table = table
     this.#isMeant = isMeant
     this.#at = at
+    this.#from = from
+    this.#end = end
     this.#step = newest ? -1 : 1
     this.#filter = filter
     this.#interning = interning
@@ -55,16 +59,18 @@ export class TableCursor {
       countUpTo(time, table.records, (n) => {
         return table.read(table.nthSubmitted(n), interning).job.submittedAt
       })
-    const { submittedFrom, submittedBefore } = filter
-    let at = newest ? table.submittedUpTo(position - 1) - 1 : table.submittedUpTo(position)
     // Times grow with positions.
-    if (newest && submittedBefore !== undefined) at = Math.min(at, upTo(submittedBefore - 1) - 1)
-    if (!newest && submittedFrom !== undefined) at = Math.max(at, upTo(submittedFrom - 1))
-    return new TableCursor(table, isMeant, at, newest, filter, interning)
+    const { submittedFrom, submittedBefore } = filter
+    const from = submittedFrom === undefined ? 0 : upTo(submittedFrom - 1)
+    const end = submittedBefore === undefined ? table.records : upTo(submittedBefore - 1)
+    const at = newest
+      ? Math.min(end, table.submittedUpTo(position - 1)) - 1
+      : Math.max(from, table.submittedUpTo(position))
+    return new TableCursor(table, isMeant, { at, from, end }, newest, filter, interning)
   }
 
   get isDone(): boolean {
-    return this.#at < 0 || this.#at >= this.#table.records
+    return this.#at < this.#from || this.#at >= this.#end
   }
 
   /** The first position of the next job; -1: the cursor has not come to it yet. */

@@ -1,13 +1,14 @@
 /**
  * Answers about counts, made from the rows of counters.
  */
-import type { Queue } from '../../kernel/index.ts'
+import type { JobState, Queue } from '../../kernel/index.ts'
 import { createQueue } from '../../kernel/index.ts'
 import { BadRequest } from '../errors.ts'
 import type {
   CountGroup,
   CountsAnswer,
   CountsFilter,
+  JobsFilter,
   QueueSummary,
   StateCounts,
 } from '../read-model.ts'
@@ -122,4 +123,34 @@ function addTo(states: Record<string, number>, { cells }: CountRow): void {
   COUNTED_STATES.forEach((state, cell) => {
     states[state] = (states[state] as number) + (cells[cell] as number)
   })
+}
+
+/** How many jobs at most a list by this filter can have. Pipelines may be in any queue, and in any state by now. */
+export function mostMatches(
+  rows: Iterable<CountRow>,
+  { type, state, queue }: JobsFilter,
+  among: readonly JobState[] = COUNTED_STATES,
+): number {
+  const states = state === undefined ? among : among.filter((one) => one === state)
+  let most = 0
+  for (const row of rows) {
+    if ((type ?? row.type) !== row.type) continue
+    const isPipeline = row.queue === NO_QUEUE
+    if (!isPipeline && (queue ?? row.queue) !== row.queue) continue
+    most += countJobs([row], () => true, isPipeline ? among : states)
+  }
+  return most
+}
+
+export function countJobs(
+  rows: Iterable<CountRow>,
+  isMeant: (row: CountRow) => boolean = () => true,
+  states: readonly JobState[] = COUNTED_STATES,
+): number {
+  let total = 0
+  for (const row of rows) {
+    if (!isMeant(row)) continue
+    for (const state of states) total += row.cells[COUNTED_STATES.indexOf(state)] as number
+  }
+  return total
 }

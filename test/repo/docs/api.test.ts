@@ -113,6 +113,8 @@ const OPTIONS = [
   'ChildOptions',
   'ListFilter',
   'CountsOptions',
+  'BulkOptions',
+  'PaceOptions',
   'RetryJobOptions',
   'ForceOptions',
   'RerunOptions',

@@ -4,9 +4,9 @@
  */
 import type { JobState } from '../../../kernel/index.ts'
 import type { JobsPage } from '../../read-model.ts'
-import type { CountRow, CountTable } from '../../state/job-counts.ts'
-import { COUNTED_STATES, NO_QUEUE } from '../../state/job-counts.ts'
+import type { CountTable } from '../../state/job-counts.ts'
 import type { QueryOf } from '../../store.ts'
+import { countJobs, mostMatches } from '../../views/count-views.ts'
 import { listing, PageOfJobs } from '../../views/job-pages.ts'
 import type { Connection, Row, Value } from '../connection.ts'
 import type { Lists, ListSource } from '../list-statements.ts'
@@ -121,10 +121,14 @@ export class JobLists {
     const sources: Source[] = [all]
     if (state !== undefined) sources.push(...ofState(jobs, state))
     if (type !== undefined)
-      sources.push({ source: 'type', name: type, count: sum(jobs, (row) => row.type === type) })
+      sources.push({
+        source: 'type',
+        name: type,
+        count: countJobs(jobs.rows(), (row) => row.type === type),
+      })
     if (tag !== undefined && tagged !== null)
-      sources.push({ source: 'label', name: tagLabel(tag), count: sum(tagged, () => true) })
-    if (!mayMatch(tagged ?? jobs, query)) return null
+      sources.push({ source: 'label', name: tagLabel(tag), count: countJobs(tagged.rows()) })
+    if (mostMatches((tagged ?? jobs).rows(), query) === 0) return null
     return sources.reduce((best, one) => (one.count < best.count ? one : best))
   }
 
@@ -188,7 +192,8 @@ function isBehind({ newest, submittedFrom, submittedBefore }: JobsQuery, at: num
 }
 
 function ofState(jobs: CountTable, state: JobState): Source[] {
-  const count = (...states: readonly JobState[]): number => sum(jobs, () => true, states)
+  const count = (...states: readonly JobState[]): number =>
+    countJobs(jobs.rows(), () => true, states)
   const name = null
   switch (state) {
     case 'QUARANTINED':
@@ -215,26 +220,4 @@ function ofState(jobs: CountTable, state: JobState): Source[] {
 /** Its jobs are sorted for each page. */
 function few(source: Source): Source[] {
   return source.count <= MOST_SORTED ? [source] : []
-}
-
-/** Whether a job may be among those that are counted. Pipelines may be in any state, and in any queue, by now. */
-function mayMatch(counts: CountTable, { type, state, queue }: JobsQuery): boolean {
-  const states = state === undefined ? COUNTED_STATES : [state]
-  const isType = (row: CountRow): boolean => (type ?? row.type) === row.type
-  const isPlain = (row: CountRow): boolean => (queue ?? row.queue) === row.queue && isType(row)
-  const isPipeline = (row: CountRow): boolean => row.queue === NO_QUEUE && isType(row)
-  return sum(counts, isPlain, states) > 0 || sum(counts, isPipeline) > 0
-}
-
-function sum(
-  counts: CountTable,
-  isMeant: (row: CountRow) => boolean,
-  states: readonly JobState[] = COUNTED_STATES,
-): number {
-  let total = 0
-  for (const row of counts.rows()) {
-    if (!isMeant(row)) continue
-    for (const state of states) total += row.cells[COUNTED_STATES.indexOf(state)] as number
-  }
-  return total
 }
