@@ -3,7 +3,7 @@
  * statement looks at more jobs than it is told to.
  */
 
-import { IS_RARE } from './statements.ts'
+import { IS_OWN_ROW, IS_RARE } from './statements.ts'
 
 /** Where the jobs of a list are taken from. Each but the first leaves out jobs that a filter does not want. */
 export const LIST_SOURCES = [
@@ -78,7 +78,7 @@ function jobsOf(source: ListSource, dialect: ListDialect, direction: 'asc' | 'de
     case 'all':
       return from('events', `type = 'JobSubmitted'`)
     case 'type':
-      return from('work', `type = ${name} and stage = -1`)
+      return from('work', `type = ${name} and ${IS_OWN_ROW}`)
     case 'key':
       return from('work', `key = ${name}`)
     case 'label':

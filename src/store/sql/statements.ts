@@ -111,6 +111,12 @@ export const WORK_CONSTRAINTS = `
       constraint has_record check (record is not null or (version = 1 and stage = -1))`
 
 /**
+ * A job's own row, for the index by type alone: in any other words it would be taken for other statements, too, as
+ * long as the table is empty, and they would keep that plan.
+ */
+export const IS_OWN_ROW = 'stage + 0 = -1'
+
+/**
  * Jobs in states that few jobs are in: they failed, wait for another attempt, or wait for a person or a message. One
  * index for all of them, because each costs every change of a row. SQLite uses it only where this stands word for word.
  */

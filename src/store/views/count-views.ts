@@ -46,12 +46,12 @@ export function countsAnswer(
   isCut = false,
 ): CountsAnswer {
   const states = emptyStates()
-  for (const row of totals) if (isMeant(row, query)) addTo(states, row)
+  for (const row of totals) if (isMeantBy(row, query)) addTo(states, row)
   if (query.by === undefined) return { states, groups: [], next: null }
   const byName = new Map<string, Record<string, number>>()
   for (const row of groups) {
     const name = groupName(row, query.by)
-    if (!isMeant(row, query) || (query.after !== undefined && name <= query.after)) continue
+    if (!isMeantBy(row, query) || (query.after !== undefined && name <= query.after)) continue
     const known = byName.get(name) ?? emptyStates()
     byName.set(name, known)
     addTo(known, row)
@@ -110,7 +110,7 @@ function groupName(row: CountRow, by: 'type' | 'queue' | 'tag' | 'error'): strin
   return by === 'queue' ? row.queue : row.name
 }
 
-function isMeant(row: CountRow, { type, queue }: CountsFilter): boolean {
+function isMeantBy(row: CountRow, { type, queue }: CountsFilter): boolean {
   return (type ?? row.type) === row.type && (queue ?? row.queue) === row.queue
 }
 

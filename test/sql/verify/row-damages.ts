@@ -4,6 +4,8 @@
 import type { Row } from '../../../src/store/sql/connection.ts'
 import { COUNT_CELLS } from '../../../src/store/sql/rows/counted-rows.ts'
 import { Records } from '../../../src/store/sql/rows/records.ts'
+import { fingerprintOf } from '../../../src/kernel/index.ts'
+import { failure } from '../../support/specs.ts'
 import type { Run } from './test-databases.ts'
 import { TICK } from './sample-store.ts'
 
@@ -147,6 +149,21 @@ export const ROW_DAMAGES: Readonly<Record<string, Damage>> = {
           values ('job', '', 'slow', 'TYPE', 0, 0, 7, 0, 0, 0, 0, 0)`,
       )
     },
+  ),
+  'a job that is not listed by its error': damage(
+    'labels',
+    `error:${fingerprintOf(failure())}`,
+    /job dead is missing/,
+    (run) => run(`delete from labels`),
+  ),
+  'a label of no job': damage('labels', 'tag:odd', /there is no job lost/, (run) =>
+    run(`insert into labels (label, position, job) values ('tag:odd', 7, 'lost')`),
+  ),
+  'a pipeline that is not counted': damage('pipelines', 'pipe', /it is missing/, (run) =>
+    run(`delete from pipelines`),
+  ),
+  'a pipeline that is counted as over': damage('pipelines', 'pipe', /as FAILED/, (run) =>
+    run(`update pipelines set counted = 'FAILED'`),
   ),
   'a queue that is not paused': damage('queues', 'other', /is_paused is/, (run) =>
     run(`update queues set is_paused = false where queue = 'other'`),

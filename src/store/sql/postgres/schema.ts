@@ -5,6 +5,7 @@
  */
 import { COUNT_CELLS } from '../rows/counted-rows.ts'
 import {
+  IS_OWN_ROW,
   IS_RARE,
   isBaselineForgottenBy,
   isForgottenBy,
@@ -192,7 +193,7 @@ export const STEPS: readonly (readonly string[])[] = [
     `create unique index key_held on work (key_held) where key_held is not null`,
     `create index keyed on work (key, position) where key is not null`,
     // For lists.
-    `create index by_type on work (type, position) where stage = -1`,
+    `create index by_type on work (type, position) where ${IS_OWN_ROW}`,
     `create index rare on work (state, position) where ${IS_RARE}`,
     `create table queues (
       queue text collate "C" primary key,

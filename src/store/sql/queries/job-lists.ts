@@ -183,7 +183,7 @@ export class JobLists {
 }
 
 /** Clocks of transactions that overlap may be so far apart. */
-const SLACK_MS = 60_000
+const SLACK_MS = 5_000
 
 /** Nothing that comes later can have been submitted in the time of the filter. */
 function isBehind({ newest, submittedFrom, submittedBefore }: JobsQuery, at: number): boolean {
