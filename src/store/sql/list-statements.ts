@@ -3,7 +3,7 @@
  * statement looks at more jobs than it is told to.
  */
 
-import { IS_OWN_ROW, IS_RARE } from './statements.ts'
+import { IS_LISTED_BY_STATE, IS_OWN_ROW } from './statements.ts'
 
 /** Where the jobs of a list are taken from. Each but the first leaves out jobs that a filter does not want. */
 export const LIST_SOURCES = [
@@ -16,7 +16,7 @@ export const LIST_SOURCES = [
   'again',
   'running',
   'waiting',
-  'over',
+  'succeeded',
 ] as const
 export type ListSource = (typeof LIST_SOURCES)[number]
 
@@ -86,10 +86,13 @@ function jobsOf(source: ListSource, dialect: ListDialect, direction: 'asc' | 'de
     case 'dead':
       return together(from('work', `state = 'DEAD'`))
     case 'failed':
-      return together(from('work', `${IS_RARE} and state = 'FAILED'`), ...pipelines('FAILED'))
+      return together(
+        from('work', `${IS_LISTED_BY_STATE} and state = 'FAILED'`),
+        ...pipelines('FAILED'),
+      )
     case 'again':
       return together(
-        from('work', `${IS_RARE} and state = 'WAITING' and attempt > 0`),
+        from('work', `${IS_LISTED_BY_STATE} and state = 'WAITING' and attempt > 0`),
         ...pipelines('RETRYING', 'SUSPENDED'),
       )
     case 'running':
@@ -102,10 +105,13 @@ function jobsOf(source: ListSource, dialect: ListDialect, direction: 'asc' | 'de
         from('work', 'channel is not null and turn is not null and parked is null'),
         from('work', 'channel is not null and turn is null'),
         from('work', 'parked is not null'),
-        from('work', `${IS_RARE} and state = 'WAITING' and channel is null`),
+        from('work', `${IS_LISTED_BY_STATE} and state = 'WAITING' and channel is null`),
         ...pipelines('CREATED', 'QUEUED'),
       )
-    case 'over':
-      return together(from('work', 'over_at is not null'), ...pipelines('SUCCEEDED', 'FAILED'))
+    case 'succeeded':
+      return together(
+        from('work', `${IS_LISTED_BY_STATE} and state = 'COMPLETED'`),
+        ...pipelines('SUCCEEDED'),
+      )
   }
 }

@@ -117,11 +117,12 @@ export const WORK_CONSTRAINTS = `
 export const IS_OWN_ROW = 'stage + 0 = -1'
 
 /**
- * Jobs in states that few jobs are in: they failed, wait for another attempt, or wait for a person or a message. One
- * index for all of them, because each costs every change of a row. SQLite uses it only where this stands word for word.
+ * Jobs that are over, and those that wait for another attempt, a person or a message: one index for lists by these states,
+ * because each index costs every change of a row. What waits for a worker is in none: it is changed again soon. SQLite uses
+ * the index only where this stands word for word.
  */
-export const IS_RARE = `stage = -1
-      and (state = 'FAILED' or (state = 'WAITING' and (attempt > 0 or channel is null)))`
+export const IS_LISTED_BY_STATE = `stage = -1
+      and (over_at is not null or (state = 'WAITING' and (attempt > 0 or channel is null)))`
 
 /** About calls that upkeep must look at: see `call-checks.ts`. */
 export interface CallStatements {

@@ -156,11 +156,11 @@ const LIST_INDEX: Readonly<Record<ListSource, RegExp>> = {
   key: /keyed/,
   label: /labels_pkey|PRIMARY KEY/,
   dead: /\bdead\b/,
-  failed: /\brare\b/,
-  again: /\brare\b/,
+  failed: /\bby_state\b/,
+  again: /\bby_state\b/,
   running: /\bleased\b/,
-  waiting: /\bready\b[^]*\bnot_due\b[^]*\bparked\b[^]*\brare\b/,
-  over: /\bover\b/,
+  waiting: /\bready\b[^]*\bnot_due\b[^]*\bparked\b[^]*\bby_state\b/,
+  succeeded: /\bby_state\b/,
 }
 
 describe.each(DATABASE_NAMES)('the statements that list jobs on %s', (name) => {

@@ -6,7 +6,7 @@
 import { COUNT_CELLS } from '../rows/counted-rows.ts'
 import {
   IS_OWN_ROW,
-  IS_RARE,
+  IS_LISTED_BY_STATE,
   isBaselineForgottenBy,
   isForgottenBy,
   OF_SCHEDULE,
@@ -194,7 +194,7 @@ export const STEPS: readonly (readonly string[])[] = [
     `create index keyed on work (key, position) where key is not null`,
     // For lists.
     `create index by_type on work (type, position) where ${IS_OWN_ROW}`,
-    `create index rare on work (state, position) where ${IS_RARE}`,
+    `create index by_state on work (state, position) where ${IS_LISTED_BY_STATE}`,
     `create table queues (
       queue text collate "C" primary key,
       version bigint not null check (version > 0),
