@@ -23,8 +23,23 @@ const fails = job('fails', {
   },
 })
 
+/** Once a checkpoint holds the jobs, a directory reads them from files. */
+const FROM_FILES = 'jobs are read from files by then'
+
 export const reads: GrowthRow = {
   sizes: [10_000, 100_000, 1_000_000],
+  known: {
+    'a counts() by error on directory': FROM_FILES,
+    'a list, oldest first on directory': FROM_FILES,
+    'a list, newest first on directory': FROM_FILES,
+    'a list of a common type, newest first on directory': FROM_FILES,
+    'a list of a rare type on directory': FROM_FILES,
+    'a list by a rare tag on directory': FROM_FILES,
+    'a list by error on directory': FROM_FILES,
+    'a list of a rare state on directory': FROM_FILES,
+    'a list of a state, newest first on directory': FROM_FILES,
+    'a list by time on directory': FROM_FILES,
+  },
   async *run(place, sizes) {
     const pawl = await place.fresh()()
     await pawl.submitMany(rare, items(0, 50, ['rare']))

@@ -3,7 +3,7 @@
  * of their ends.
  *
  * - `FinishedFile`: a part of a checkpoint on the disk. Records, and behind them an index that is read
- *   into memory as it is: about 60 bytes for each job. The file never changes.
+ *   into memory as it is: about 64 bytes for each job. The file never changes.
  * - `FinishedBuffer`: jobs that came to their ends since the last checkpoint, in memory, as bytes. A job
  *   takes as many bytes as on a disk and is no object to the virtual machine: however many there are,
  *   its collector has nothing to look at.

@@ -38,6 +38,8 @@ export interface CountStatements {
 
   /** rows (job, position, type, tags, counted, until): `until`: when it is in another state without an entry; null: never. */
   readonly savePipelines: string
+  /** rows (job) → job, counted; without locks. */
+  readonly countedPipelines: string
   /** rows (job) → job, counted; locked in order. */
   readonly lockPipelines: string
   /** rows (job): counted out, each as it is counted. */

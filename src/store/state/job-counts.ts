@@ -5,9 +5,14 @@
  * A job counts once under its type and queue, once under each of its tags, and, while it is FAILED or in
  * quarantine, once under its error. Segments of pipelines count under their queue, apart from jobs. What
  * such a row counts is a cell for each state.
+ *
+ * `JobCounter` keeps the counts of a ledger: it is told of every job BEFORE and AFTER an entry changes it, and of tasks
+ * that become due, which is a change that no entry makes. A pipeline that is not over is remembered with the state that
+ * it is counted as, because that follows from many tasks. One that is over stays as it is, and so is not remembered.
  */
-import type { Job, JobState } from '../../kernel/index.ts'
-import { errorFingerprint } from '../../kernel/index.ts'
+import type { Job, JobState, Tallies } from '../../kernel/index.ts'
+import { errorFingerprint, isFinal, jobState, NO_TALLIES } from '../../kernel/index.ts'
+import { Heap } from '../ready/indexed-queue.ts'
 import { tagsOf, typeOf } from './job-with-stored-spec.ts'
 
 /** In the order of the cells of a row. */
@@ -52,7 +57,7 @@ export interface CountedUnder {
 
 export function countedJob(job: Job): CountedUnder {
   const queue = job.task?.policy.queue ?? NO_QUEUE
-  return { type: typeOf(job), queue, tags: tagsOf(job), error: errorFingerprint(job) }
+  return { type: typeOf(job), queue, tags: tagsOf(job), error: errorFor(job) }
 }
 
 /** Which rows: all of a dimension, or those of one name. */
@@ -63,6 +68,12 @@ export interface CountsSource {
 }
 
 type RowsByName = Map<string, Map<string, CountRow>>
+
+/** Null: it has none, as nearly all jobs. */
+function errorFor(job: Job): string | null {
+  const state = job.task?.state
+  return state === 'DEAD' || state === 'FAILED' ? errorFingerprint(job) : null
+}
 
 /** Counts, or how they change. */
 export class CountTable {
@@ -103,6 +114,13 @@ export class CountTable {
     for (const dimension of ['job' as const, ...others]) yield* this.from({ dimension, name: null })
   }
 
+  /** The same as columns, for a database. */
+  columns(): (string | number)[][] {
+    return Array.from(this.rows(), ({ dimension, name, queue, type, cells }) => {
+      return [dimension, name, queue, type, ...cells]
+    })
+  }
+
   /** The same of one dimension, or name. */
   *from({ dimension, name }: CountsSource): IterableIterator<CountRow> {
     const byName = dimension === 'job' ? this.#jobs : this.#others.get(dimension)
@@ -136,4 +154,109 @@ function addTo({ cells }: CountRow, cell: number, by: number): void {
 
 export function isNotZero({ cells }: CountRow): boolean {
   return cells.some((count) => count !== 0)
+}
+
+/** A pipeline that is CREATED until its time, whatever the times of its tasks are. */
+interface LaterPipeline {
+  readonly job: string
+  readonly dueAt: number
+}
+
+export class JobCounter {
+  readonly counts = new CountTable()
+  readonly #pipelines = new Map<string, JobState>()
+  /** The first time first. One may be there twice, or be gone: it is looked at again. */
+  readonly #later = new Heap<LaterPipeline>((a, b) => a.dueAt < b.dueAt)
+  /** Of the plain job that is being changed: as it is counted. */
+  #state: JobState = 'CREATED'
+  #queue = ''
+  #error: string | null = null
+
+  /** A job that is new here, with its spec in memory, and that no checkpoint of finished jobs has counted. */
+  add(job: Job, tallies: Tallies, now: number): void {
+    const state = jobState(job, tallies, now)
+    if (job.task === null && !isFinal(state)) this.#remember(job, state, now)
+    const { type, tags } = job.spec
+    const queue = job.task?.policy.queue ?? NO_QUEUE
+    this.counts.addJob({ type, queue, tags, error: errorFor(job) }, state, 1)
+  }
+
+  /** The ids of pipelines that are counted as RUNNING. */
+  *runningPipelines(): IterableIterator<string> {
+    for (const [id, state] of this.#pipelines) if (state === 'RUNNING') yield id
+  }
+
+  /** Whether a pipeline's time has come. */
+  hasDue(now: number): boolean {
+    const [first] = this.#later.items
+    return first !== undefined && first.dueAt <= now
+  }
+
+  /** AFTER time went on: the pipelines whose time has come. Each is to be updated. */
+  *dueBy(now: number): IterableIterator<string> {
+    for (let [first] = this.#later.items; first !== undefined && first.dueAt <= now;) {
+      this.#later.removeAt(0)
+      yield first.job
+      ;[first] = this.#later.items
+    }
+  }
+
+  /** A job that is over is forgotten. */
+  remove(job: Job, tallies: Tallies, now: number): void {
+    const state = this.#pipelines.get(job.id) ?? jobState(job, tallies, now)
+    this.#pipelines.delete(job.id)
+    this.counts.addJob(countedJob(job), state, -1)
+  }
+
+  /** So many jobs that are over, as a checkpoint has them. */
+  addFinished(job: CountedUnder, state: JobState, count: number): void {
+    this.counts.addJob(job, state, count)
+  }
+
+  /** BEFORE an entry changes a plain job. */
+  note(job: Job, now: number): void {
+    this.#state = jobState(job, NO_TALLIES, now)
+    this.#queue = job.task?.policy.queue ?? ''
+    this.#error = errorFor(job)
+  }
+
+  /** AFTER it did. */
+  update(job: Job, now: number): void {
+    const state = jobState(job, NO_TALLIES, now)
+    const error = errorFor(job)
+    const queue = job.task?.policy.queue ?? ''
+    if (state === this.#state && error === this.#error && queue === this.#queue) return
+    const type = typeOf(job)
+    const tags = tagsOf(job)
+    if (tags.length === 0 && queue === this.#queue && error === null && this.#error === null) {
+      return this.counts.moveJob(type, queue, this.#state, state)
+    }
+    this.counts.addJob({ type, queue: this.#queue, tags, error: this.#error }, this.#state, -1)
+    this.counts.addJob({ type, queue, tags, error }, state, 1)
+  }
+
+  /** AFTER a pipeline, or a task of it, has changed. */
+  updatePipeline(job: Job, tallies: Tallies, now: number): void {
+    const before = this.#pipelines.get(job.id)
+    // It was over before.
+    if (before === undefined) return
+    const state = jobState(job, tallies, now)
+    if (isFinal(state)) this.#pipelines.delete(job.id)
+    else this.#remember(job, state, now)
+    if (state === before) return
+    const counted = countedJob(job)
+    this.counts.addJob(counted, before, -1)
+    this.counts.addJob(counted, state, 1)
+  }
+
+  /** The time of a plain job has come that waited for it until now. */
+  becameDue(job: Job, before: number, now: number): void {
+    this.note(job, before)
+    this.update(job, now)
+  }
+
+  #remember({ id, dueAt }: Job, state: JobState, now: number): void {
+    this.#pipelines.set(id, state)
+    if (state === 'CREATED' && dueAt > now) this.#later.push({ job: id, dueAt })
+  }
 }

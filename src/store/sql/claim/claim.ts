@@ -24,7 +24,7 @@ import { claimed, endingOf } from '../../views/claimed.ts'
 import type { Connection, Row, Statement, StatementResult } from '../connection.ts'
 import type { ConnectionPool } from '../connection-pool.ts'
 import { CountTable } from '../../state/job-counts.ts'
-import { countColumns, tagsOf, waitingAs } from '../rows/counted-rows.ts'
+import { tagsOf } from '../rows/counted-rows.ts'
 import type { LoadedColumns, RowState } from '../rows/work-rows.ts'
 import {
   JOB_ROW,
@@ -33,6 +33,7 @@ import {
   LOWEST_LEVEL,
   RESUMED,
   rowKey,
+  waitingAs,
 } from '../rows/work-rows.ts'
 import { buildWrites, limitKeys } from '../transaction/build-writes.ts'
 import type { TransactionContext } from '../transaction/context.ts'
@@ -232,7 +233,7 @@ class ClaimTransaction {
       for (const { due: one, row } of tasks) if (row.turn !== null) countAsReady(counts, one)
       await this.#connection.run([
         { sql: sql.setTurns, rows },
-        { sql: sql.addCounts, rows: Array.from(counts.rows(), countColumns) },
+        { sql: sql.addCounts, rows: counts.columns() },
       ])
     }
     if (toWake.length === 0) return hasLocks

@@ -96,6 +96,8 @@ export const COUNT_STATEMENTS: CountStatements = {
     insert into pipelines (job, position, type, tags, counted, until)
     select * from unnest($1::text[], $2::int8[], $3::text[], $4::text[], $5::text[], $6::int8[])
     on conflict (job) do update set counted = excluded.counted, until = excluded.until`,
+  countedPipelines: `
+    select p.job, p.counted from ${jobs} join pipelines p on p.job = given.job`,
   lockPipelines: `
     select p.job, p.counted from ${jobs} join pipelines p on p.job = given.job
     order by p.job for update of p`,

@@ -15,7 +15,8 @@ import {
   totalsSource,
 } from '../../views/count-views.ts'
 import type { Connection, Row, Statement } from '../connection.ts'
-import { countRow, stateAfter, tagsOf, waitingAs } from '../rows/counted-rows.ts'
+import { countRow, stateAfter, tagsOf } from '../rows/counted-rows.ts'
+import { waitingAs } from '../rows/work-rows.ts'
 import type { QueryContext } from './job-queries.ts'
 
 /** DueCounts tasks that no claim has given a turn yet are counted by reading them: so many at most. */

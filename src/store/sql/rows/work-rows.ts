@@ -22,7 +22,6 @@ import {
 } from '../../../kernel/index.ts'
 import { isListed } from '../../state/task-snapshot.ts'
 import type { Row, Value } from '../connection.ts'
-import { tagsColumn } from './counted-rows.ts'
 import type { Records } from './records.ts'
 
 /** The stage of a row that is a job. */
@@ -359,4 +358,39 @@ function byGrant(a: TaskWithLease, b: TaskWithLease): number {
   if (apart !== 0) return apart
   if (a.job !== b.job) return a.job < b.job ? -1 : 1
   return a.stage - b.stage || a.segment - b.segment
+}
+
+/** What the counts have a row as. Null: it is not counted here. A pipeline's own row is counted by `pipelines`. */
+export function countedAs(job: Job, task: Task | null, turn: number | null): JobState | null {
+  if (task === null) return null
+  const listed = isListed(job, task)
+  if (job.task === null) {
+    if (task.lease !== null) return 'RUNNING'
+    if (!listed) return null
+    return turn === null ? 'CREATED' : 'QUEUED'
+  }
+  switch (task.state) {
+    case 'COMPLETED':
+      return 'SUCCEEDED'
+    case 'FAILED':
+      return 'FAILED'
+    case 'DEAD':
+      return 'QUARANTINED'
+    case 'LEASED':
+      return 'RUNNING'
+    case 'WAITING':
+      if (listed && turn !== null) return 'QUEUED'
+      return waitingAs(task.attempt, isSuspended(task))
+  }
+}
+
+/** A task that waits for its time, or for the first claim after it. */
+export function waitingAs(attempt: number, suspended: boolean): JobState {
+  if (attempt === 0) return 'CREATED'
+  return suspended ? 'SUSPENDED' : 'RETRYING'
+}
+
+/** As the column `tags` has them. */
+export function tagsColumn(tags: readonly string[]): string | null {
+  return tags.length === 0 ? null : JSON.stringify([...new Set(tags)])
 }

@@ -70,6 +70,7 @@ export const COUNT_STATEMENTS: CountStatements = {
   savePipelines: `
     insert into pipelines (job, position, type, tags, counted, until) values (?, ?, ?, ?, ?, ?)
     on conflict (job) do update set counted = excluded.counted, until = excluded.until`,
+  countedPipelines: 'select job, counted from pipelines where job = ?',
   lockPipelines: 'select job, counted from pipelines where job = ?',
   uncountPipelines: changeByPipelines('-'),
   countPipelines: changeByPipelines(''),

@@ -1,19 +1,20 @@
 /**
  * Builds the writes of a transaction: the entries that it decided, and the rows that follow from them.
  */
-import type { Job, Queue, Schedule, Task, Usage } from '../../../kernel/index.ts'
+import type { Job, JobState, Queue, Schedule, Task, Usage } from '../../../kernel/index.ts'
 import { errorFingerprint, taskIn } from '../../../kernel/index.ts'
 import { isListed } from '../../state/task-snapshot.ts'
 import type { Statement, Connection, Row } from '../connection.ts'
 import type { WorkingSet } from './working-set.ts'
 import type { TaskWithoutTurn } from './turn-assignment.ts'
 import type { TransactionContext } from './context.ts'
-import { countColumns, countedAs, errorLabel, tagLabel } from '../rows/counted-rows.ts'
+import { errorLabel, tagLabel } from '../rows/counted-rows.ts'
 import type { Records } from '../rows/records.ts'
 import type { RowState } from '../rows/work-rows.ts'
 import {
   changingColumns,
   channelOf,
+  countedAs,
   fixedColumns,
   freshColumns,
   isFreshRow,
@@ -99,7 +100,7 @@ export async function buildWrites(
     sql.countPipelines,
     loaded.newPipelines.map(([job]) => [job as string]),
   )
-  write(sql.addCounts, Array.from(loaded.counts.rows(), countColumns))
+  write(sql.addCounts, loaded.counts.columns())
   return writes
 }
 
@@ -200,10 +201,15 @@ function workRows(loaded: WorkingSet, { records, queues }: TransactionContext): 
   return { fresh, inserted, updated, unlisted, labels }
 }
 
+/** Of a plain job, which may have an error. */
+function isOwnFailure({ stage }: RowState, state: JobState | null): boolean {
+  return stage === JOB_ROW && (state === 'FAILED' || state === 'QUARANTINED')
+}
+
 /** `labels`: given what it failed of. */
 function countAgain(loaded: WorkingSet, row: RowState, job: Job, task: Task, labels: Row[]): void {
   const state = countedAs(job, task, row.turn)
-  const error = row.stage === JOB_ROW ? errorFingerprint(job) : null
+  const error = isOwnFailure(row, state) ? errorFingerprint(job) : null
   if (state === row.countedAs && error === row.error) return
   loaded.count(row, job, task.policy.queue, -1)
   if (error !== row.error) {

@@ -46,11 +46,11 @@ import type { Row } from '../connection.ts'
 import type { LackingSteps, LeasedRow } from './context.ts'
 import { SqlFailed } from '../failures.ts'
 import type { Records } from '../rows/records.ts'
-import { countedAs, errorLabel, tagLabel, tagsColumn } from '../rows/counted-rows.ts'
+import { errorLabel, tagLabel } from '../rows/counted-rows.ts'
 import type { TallyRow } from '../rows/tally-rows.ts'
 import { TallyChange } from '../rows/tally-rows.ts'
 import type { LoadedColumns, RowState } from '../rows/work-rows.ts'
-import { JOB_ROW, keyName, rowKey } from '../rows/work-rows.ts'
+import { countedAs, JOB_ROW, keyName, rowKey, tagsColumn } from '../rows/work-rows.ts'
 
 /** An entry that was decided, with the job and task as they are AFTER it. */
 export interface AppliedEntry {

@@ -9,7 +9,7 @@ import type { Job, JobState, Tallies } from '../../../kernel/index.ts'
 import { jobState } from '../../../kernel/index.ts'
 import type { Connection, Row } from '../connection.ts'
 import type { JobQueries } from '../queries/job-queries.ts'
-import { tagsColumn } from '../rows/counted-rows.ts'
+import { tagsColumn } from '../rows/work-rows.ts'
 import type { Statements } from '../statements.ts'
 
 export class PipelineStates {

@@ -2,7 +2,7 @@
 import type { CountRow } from '../../state/job-counts.ts'
 import { COUNTED_STATES, CountTable } from '../../state/job-counts.ts'
 import type { Row } from '../connection.ts'
-import { countColumns, countRow } from '../rows/counted-rows.ts'
+import { countRow } from '../rows/counted-rows.ts'
 import type { Fix, ReportProblem } from './database-problem.ts'
 
 /**
@@ -26,7 +26,11 @@ export function checkCounts(
   }
   for (const missing of differences.rows()) {
     const name = nameOf(missing)
-    const fix: Fix = { table: 'counts', name, missing: countColumns(missing) }
+    const fix: Fix = {
+      table: 'counts',
+      name,
+      missing: [missing.dimension, missing.name, missing.queue, missing.type, ...missing.cells],
+    }
     if (rewritten.has(missing.queue) && isMovedOnly(missing)) {
       onFix(fix)
       continue
