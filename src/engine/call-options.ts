@@ -7,7 +7,6 @@ import type { WorkerOptions } from '../worker/index.ts'
 import type { Actor } from './actor.ts'
 import type { BackupOptions } from './artifacts/backup.ts'
 import type { AnswerOptions, InboxFilter } from './client/inbox.ts'
-import type { ListFilter } from './client/job-list.ts'
 import type { SendOptions } from './client/messages.ts'
 import type { EraseOptions } from './operator/erasure.ts'
 import type {
@@ -19,8 +18,8 @@ import type {
   RescheduleOptions,
   RetryJobOptions,
 } from './operator/operator.ts'
-import { assertWhole } from './operator/rate-limiter.ts'
 import type { ExecutionsFilter } from './inspect/executions.ts'
+import { assertWhole } from './whole-number.ts'
 import type { ScheduleOptions } from './schedule/terms.ts'
 
 const ACTOR: OptionNames<Actor> = { by: true, reason: true }
@@ -87,20 +86,7 @@ export const CALL_OPTIONS = {
   }),
 } as const
 
-const LIST = new KnownOptions<ListFilter>({
-  type: true,
-  state: true,
-  queue: true,
-  tag: true,
-  group: true,
-  key: true,
-  ...PAGE,
-})
 const EXECUTIONS = new KnownOptions<ExecutionsFilter>({ stage: true, segment: true, ...PAGE })
-export function assertListFilter(filter: unknown): void {
-  LIST.assertFilter(filter, 'list()', PLACES)
-}
-
 export function assertExecutionsFilter(filter: unknown): void {
   EXECUTIONS.assertFilter(filter, 'executions()', [...PLACES, 'stage', 'segment'])
 }

@@ -45,13 +45,21 @@ export type {
 export type { EngineRefusalCode, RefusalCode, RefusedCommand } from './refusals.ts'
 export type { ItemOptions, SubmitOptions, SubmitSummary } from './client/submitter.ts'
 export type { MaxWaiting } from './client/waiting-bounds.ts'
+export type {
+  CountedGroup,
+  Counts,
+  CountsOptions,
+  ErrorSample,
+  QueueListItem,
+} from './inspect/counts.ts'
+export type { BulkReport, PaceOptions } from './operator/batch-run.ts'
+export type { BulkAction, BulkFilter, BulkOptions } from './operator/bulk.ts'
 export type { QueueInfo } from './inspect/queue-info.ts'
-export type { Notice } from './pawl.ts'
+export type { Notice } from './pawl-parts.ts'
 export { Pawl } from './pawl.ts'
 export type { Quarantine, QuarantineGroup, QuarantineItem } from './operator/quarantine.ts'
 export type {
   QuarantineFilter,
-  QuarantineReport,
   QuarantineSelection,
   RedriveOptions,
 } from './operator/quarantine-selection.ts'

@@ -16,7 +16,7 @@ import {
 import { folderPlace, memoryPlace, noPlace } from '../worker/index.ts'
 import { checkedMaxWaiting } from './client/waiting-bounds.ts'
 import { withLogger } from './logger.ts'
-import type { PawlParts } from './pawl.ts'
+import type { PawlParts } from './pawl-parts.ts'
 import { Pawl } from './pawl.ts'
 import type { OpenOptions, RetentionOptions } from './open-options.ts'
 import {

@@ -8,39 +8,31 @@ import type {
   AnyJob,
   AnyMessage,
   ArtifactPlace,
-  Duration,
   MessageGiven,
   OutcomeOf,
   SubmitArguments,
-  SubmitDefaults,
   SubmitItem,
 } from '../definition/index.ts'
 import { InvalidDefinition, NO_DEFAULTS } from '../definition/index.ts'
 import type { Command } from '../kernel/index.ts'
 import type { Timing } from '../store/clock.ts'
 import { CommandBatcher } from '../store/command-batcher.ts'
-import type { PositionedEntry, Store, StoreNotice } from '../store/index.ts'
+import type { PositionedEntry } from '../store/index.ts'
 import { StoreClosed } from '../store/index.ts'
-import type { NewerJob, StalledTask, WorkerOptions } from '../worker/index.ts'
+import type { StalledTask, WorkerOptions } from '../worker/index.ts'
 import { executorFor, memoryPlace, SuspectGate, Worker } from '../worker/index.ts'
 import type { Actor } from './actor.ts'
 import { ArtifactSweep } from './artifacts/artifact-sweep.ts'
 import { Artifacts } from './artifacts/artifacts.ts'
-import type { Backup, BackupOptions, BackUpStore } from './artifacts/backup.ts'
+import type { Backup, BackupOptions } from './artifacts/backup.ts'
 import { backUp } from './artifacts/backup.ts'
-import {
-  assertExecutionsFilter,
-  assertJobId,
-  assertLimit,
-  assertListFilter,
-  CALL_OPTIONS,
-} from './call-options.ts'
+import { assertExecutionsFilter, assertJobId, assertLimit, CALL_OPTIONS } from './call-options.ts'
 import type { HandleParts } from './client/handle.ts'
 import { Handle } from './client/handle.ts'
 import type { JobInfo } from './client/job-info.ts'
 import { jobInfo } from './client/job-info.ts'
 import type { JobList, ListFilter } from './client/job-list.ts'
-import { jobList } from './client/job-list.ts'
+import { listJobs } from './client/job-list.ts'
 import type { ManyItems } from './client/many-items.ts'
 import { isList } from './client/many-items.ts'
 import type { AnswerOptions, InboxFilter, InboxItem, QuestionRef } from './client/inbox.ts'
@@ -51,15 +43,16 @@ import { momentOf, Snapshot } from './client/snapshot.ts'
 import type { ItemOptions, SubmitOptions, SubmitSummary } from './client/submitter.ts'
 import { assertDefinitions } from './client/worked-definitions.ts'
 import { NO_OPTIONS, Submitter } from './client/submitter.ts'
-import type { MaxWaiting } from './client/waiting-bounds.ts'
 import { waitingBounds } from './client/waiting-bounds.ts'
+import type { Counts, CountsOptions, QueueListItem } from './inspect/counts.ts'
+import { countJobs, listQueues } from './inspect/counts.ts'
 import type { EngineMetrics } from './inspect/engine-metrics.ts'
 import { engineMetrics } from './inspect/engine-metrics.ts'
 import type { ExecutionsFilter, ExecutionsPage } from './inspect/executions.ts'
 import { executionsPage } from './inspect/executions.ts'
 import type { Explanation } from './inspect/explain.ts'
 import { explain } from './inspect/explain.ts'
-import type { Health, StalledInfo, Unserved } from './inspect/health.ts'
+import type { Health } from './inspect/health.ts'
 import { HealthWatch, stalledInfo } from './inspect/health.ts'
 import type { JobEventName } from './hooks/job-events.ts'
 import type { JobListener, ListenOptions } from './hooks/subscription.ts'
@@ -71,6 +64,9 @@ import { queueInfo } from './inspect/queue-info.ts'
 import { SoftState } from './inspect/soft-state.ts'
 import type { WorkerInfo } from './inspect/worker-info.ts'
 import { servesChannel } from './inspect/worker-info.ts'
+import type { BulkReport } from './operator/batch-run.ts'
+import type { BulkAction, BulkFilter, BulkOptions } from './operator/bulk.ts'
+import { bulk } from './operator/bulk.ts'
 import type { EraseOptions } from './operator/erasure.ts'
 import { Erasure } from './operator/erasure.ts'
 import type {
@@ -86,6 +82,7 @@ import type {
 } from './operator/operator.ts'
 import { Operator } from './operator/operator.ts'
 import { Quarantine } from './operator/quarantine.ts'
+import type { Notice, PawlParts } from './pawl-parts.ts'
 import { PresenceLoop } from './presence/presence-loop.ts'
 import { ScheduleHandle } from './schedule/schedule-handle.ts'
 import type { RefusedCommand } from './refusals.ts'
@@ -98,47 +95,6 @@ import { ForgetHook } from './upkeep/forget-hook.ts'
 import { ForgetPace } from './upkeep/forget-pace.ts'
 import { UpkeepLoop } from './upkeep/upkeep-loop.ts'
 import { neverThrowing, notifier } from './user-callbacks.ts'
-
-/** What an engine tells its owner unasked: the store's notices, and its own. */
-export type Notice =
-  | StoreNotice
-  /** A worker keeps a lease alive while the handler says nothing. */
-  | ({ readonly kind: 'stalled' } & StalledInfo)
-  /** A worker released a job, because its definition is older than the one that recorded the job. */
-  | ({ readonly kind: 'newer-version' } & NewerJob)
-  /** Jobs have waited for long that no worker takes. */
-  | ({ readonly kind: 'unserved' } & Unserved)
-  /** A command was refused. Only with `noticeRefusals`. */
-  | ({ readonly kind: 'refused' } & RefusedCommand)
-
-export interface PawlParts {
-  readonly store: Store
-  readonly timing: Timing
-  /** The authority's time, as well as it is known here. Default: that of `timing`. */
-  readonly now?: () => number
-  /** The timers of upkeep, if not `timing`: tests call `upkeep` themselves. */
-  readonly upkeepTiming?: Timing
-  /** Told of errors that no caller waits for. */
-  readonly onError: (error: Error) => void
-  readonly onNotice?: ((notice: Notice) => void) | undefined
-  /** Whether a refused command is a notice. Default: no. */
-  readonly noticeRefusals?: boolean | undefined
-  /** How long jobs may wait that no worker takes, before a notice. */
-  readonly unservedAfter?: Duration | undefined
-  /** For what the definitions of jobs do not say. Default: none. */
-  readonly defaults?: SubmitDefaults | undefined
-  /** How many jobs may wait in a queue before clients' submits are refused. Default: any number. */
-  readonly maxWaiting?: MaxWaiting | undefined
-  /** Null: an engine in memory has nothing to back up. */
-  readonly backup: BackUpStore | null
-  /** Given jobs before they are forgotten. */
-  readonly onForget?: ((jobs: readonly JobInfo[]) => Promise<void> | void) | undefined
-  readonly onClose: () => void
-  /** Default: in memory. */
-  readonly artifacts?: ArtifactPlace
-  /** Of the workers; for tests, which want the same one every time. */
-  readonly nameWorker?: (called?: string) => string
-}
 
 const DEFAULT_PAGE = 100
 
@@ -312,12 +268,29 @@ export class Pawl {
     return jobInfo(this.#parts.store, view, { progress, lines, stalledSince })
   }
 
-  /** In order of submission, page by page. */
+  /** In order of submission, the oldest or the newest first, page by page. */
   async list(filter: ListFilter = {}): Promise<JobList> {
-    assertListFilter(filter)
-    assertLimit(filter.limit)
-    const { limit = DEFAULT_PAGE } = filter
-    return jobList(await this.#parts.store.query({ kind: 'jobs', ...filter, limit }))
+    return listJobs(this.#parts.store, filter)
+  }
+
+  /** How many jobs are in each state, and by type, queue, tag or error. The store keeps the counts. */
+  async counts(filter: CountsOptions = {}): Promise<Counts> {
+    return countJobs(this.#parts.store, filter)
+  }
+
+  /**
+   * One action for all jobs that a filter lets through, at a rate. Each is done, or refused, as the call for a single
+   * job would be, so that it can be stopped anywhere and made again.
+   */
+  async bulk(
+    action: BulkAction,
+    filter: BulkFilter,
+    options: BulkOptions = {},
+  ): Promise<BulkReport> {
+    const { store, timing } = this.#parts
+    const closing = this.#closed.signal
+    const parts = { store, timing, closing, operator: this.#operator, now: this.#now }
+    return bulk(parts, action, filter, options)
   }
 
   /** Everything that happened to a job, oldest first: what, when, who and why, and its state by it. */
@@ -502,6 +475,11 @@ export class Pawl {
   async resume(queue: string, actor: Actor = {}): Promise<void> {
     CALL_OPTIONS.actor.assert(actor, 'resume()')
     return this.#operator.resume(queue, actor)
+  }
+
+  /** All that were configured or that jobs are in, by name, with how many jobs are in each state. */
+  async queues(): Promise<readonly QueueListItem[]> {
+    return listQueues(this.#parts.store)
   }
 
   /** A queue that was never configured has no bounds. */

@@ -119,6 +119,7 @@ async function restoreCheckpoint(
   ledger.restoreManifest(manifest)
   erased.restore(manifest.erased)
   await finished.useCheckpoint(manifest)
+  finished.countAll()
   await specs.useCheckpoint(manifest)
   const interning = new Interning()
   const jobs: Job[] = []

@@ -64,6 +64,7 @@ import type { ClaimRequest } from '../claim-request.ts'
 import { mayBeClaimedAhead, mostLeases } from '../claim-request.ts'
 import { checksAfter, checksOf, checksOfEnd } from './call-checks.ts'
 import { HeldLeases } from './held-leases.ts'
+import { JobCounter } from './job-counts.ts'
 import { JobsByKey, LiveJobMap } from './live-job-map.ts'
 import type { Metrics } from '../store.ts'
 import { Meters } from './metrics.ts'
@@ -109,6 +110,7 @@ export class Ledger implements Indexes {
   readonly ready: ReadyIndex
   readonly leases = new HeldLeases()
   readonly meters = new Meters()
+  readonly counter = new JobCounter()
   readonly quarantined = new QuarantinedJobs((id) => this.inMemory(id))
   readonly #tallies = new StageTallies()
   #scheduleIds: readonly string[] = []
@@ -125,6 +127,8 @@ export class Ledger implements Indexes {
   /** The task that is being granted, and so is out of the ready-index already. */
   #offered: Task | null = null
   #now = 0
+  /** The time before it went on. */
+  #before = 0
 
   constructor(journal: Journal = () => undefined, finished: FinishedJobSource | null = null) {
     this.#journal = journal
@@ -134,6 +138,7 @@ export class Ledger implements Indexes {
       finished === null ? undefined : new LiveJobMap((id) => this.#readmit(finished.find(id)))
     this.world = createWorld(jobs)
     this.ready = new ReadyIndex(this.world.jobs)
+    this.ready.onDue = (job) => this.#becameDue(job)
     this.#dueCommands = new DueCommands(
       this.world,
       this.leases,
@@ -188,10 +193,12 @@ export class Ledger implements Indexes {
   tick(now: number): number {
     // Whole milliseconds, whatever the clock says.
     if (now > this.#now) {
+      this.#before = this.#now
       this.#now = Math.floor(now)
       if (this.#parked !== null && this.#parked.size > 0) this.#takeBackDue(this.#parked)
       // BEFORE anything else happens at this time, so that a replay sees it in the same order.
       this.ready.advance(this.#now)
+      if (this.counter.hasDue(this.#now)) this.#countDuePipelines()
     }
     return this.#now
   }
@@ -310,6 +317,7 @@ export class Ledger implements Indexes {
   restore(record: JobRecord): void {
     this.#keys.addIfFree(record.job)
     this.#putInMemory(record)
+    this.counter.add(record.job, this.#tallies.of(record.job), this.#now)
     const checks = checksOf(record.job, tasksOf(this.world, record.job))
     if (checks.length > 0) this.#dueCommands.callsChanged(checks)
   }
@@ -516,6 +524,7 @@ export class Ledger implements Indexes {
     this.#keys.add(job)
     this.#dueCommands.jobAdded(job)
     if (job.task !== null) {
+      this.counter.add(job, NO_TALLIES, this.#now)
       this.#taskCreated(job, job.task)
       return job
     }
@@ -524,6 +533,7 @@ export class Ledger implements Indexes {
       Array.from(job.opened ?? [], () => null),
     )
     this.#tallies.addJob(job)
+    this.counter.add(job, this.#tallies.of(job), this.#now)
     this.#dueCommands.pipelineChanged(job.id)
     return job
   }
@@ -550,6 +560,7 @@ export class Ledger implements Indexes {
 
   #forget(entry: Entry & { type: 'JobForgotten' }): Job | null {
     const job = this.world.jobs.get(entry.job) ?? null
+    if (job !== null) this.counter.remove(job, this.#tallies.of(job), this.#now)
     fold(this.world, entry)
     if (job !== null) this.#dropIndexes(job)
     return job
@@ -572,8 +583,10 @@ export class Ledger implements Indexes {
       return job
     }
     this.#snapshot.note(job, job.task)
+    this.counter.note(job, this.#now)
     const waits = job.task.waiting?.waits
     fold(this.world, entry)
+    this.counter.update(job, this.#now)
     this.#noteCalls(entry, job, job.task, waits)
     this.#updateIndexes(job, job.task, entry.at)
     return job
@@ -606,7 +619,9 @@ export class Ledger implements Indexes {
     const before = this.#snapshot.note(job, task)
     const waits = task.waiting?.waits
     if (job.task !== null) {
+      this.counter.note(job, this.#now)
       applyToTask(task, entry)
+      this.counter.update(job, this.#now)
       this.#noteCalls(entry, job, task, waits)
       return this.#updateIndexes(job, task, entry.at, entry.type === 'ExecutionSuspended')
     }
@@ -617,6 +632,7 @@ export class Ledger implements Indexes {
     this.#tallies.addTask(task, before.state === 'WAITING' ? before.dueAt : null)
     this.#noteCalls(entry, job, task, waits)
     if (before.state !== task.state) this.#pipelineChanged(job)
+    else if (before.dueAt !== task.dueAt) this.#countPipeline(job)
     this.#updateIndexes(job, task, entry.at)
   }
 
@@ -633,9 +649,16 @@ export class Ledger implements Indexes {
     if (job.task === null) {
       keepSpec(job)
       this.#tallies.subtractTask(task)
+    } else {
+      this.counter.note(job, this.#now)
     }
     apply()
-    if (job.task === null) this.#tallies.addTask(task, dueAt)
+    if (job.task === null) {
+      this.#tallies.addTask(task, dueAt)
+      this.#countPipeline(job)
+    } else {
+      this.counter.update(job, this.#now)
+    }
     if (listed) this.ready.insert(task, job)
     if (startBy !== task.startBy) {
       this.#dueCommands.startByMet()
@@ -645,9 +668,28 @@ export class Ledger implements Indexes {
 
   #pipelineChanged(job: Job): void {
     this.#dueCommands.pipelineChanged(job.id)
-    this.quarantined.update(job, this.#tallies.of(job))
+    const tallies = this.#tallies.of(job)
+    this.quarantined.update(job, tallies)
+    this.counter.updatePipeline(job, tallies, this.#now)
     const ends = checksOfEnd(job)
     if (ends.length > 0 && this.isOver(job)) this.#dueCommands.callsChanged(ends)
+  }
+
+  #becameDue(job: Job): void {
+    if (job.task !== null) return this.counter.becameDue(job, this.#before, this.#now)
+    // It waits for a retry, or the whole job waited for its time.
+    this.#countPipeline(job)
+  }
+
+  #countDuePipelines(): void {
+    for (const id of this.counter.dueBy(this.#now)) {
+      const job = this.inMemory(id)
+      if (job !== undefined) this.#countPipeline(job)
+    }
+  }
+
+  #countPipeline(job: Job): void {
+    this.counter.updatePipeline(job, this.#tallies.of(job), this.#now)
   }
 
   /** AFTER an entry was applied: brings the indexes up to date with what differs from the snapshot. */
