@@ -71,14 +71,13 @@ async function* memory(say: Say, scratch: Scratch, missed: string[]): AsyncGener
   say('directory: opened again …')
   const opened = await run({ ...location, workload: 'open', jobs: SUSPENDED, dueAt: null })
   await place.close()
-  const bytes = (report: WaitingReport): string => whole(report.heapPerJob)
   yield* [
     '',
     ...table(
       [`${whole(SUSPENDED)} suspended jobs`, 'heap bytes each', 'ms'],
       [
-        ['in the process that ran them', bytes(written), whole(written.ms)],
-        ['opened again', bytes(opened), whole(opened.ms)],
+        ['in the process that ran them', whole(written.heapPerJob), whole(written.ms)],
+        ['opened again', whole(opened.heapPerJob), whole(opened.ms)],
       ],
     ),
   ]

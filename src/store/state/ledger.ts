@@ -63,6 +63,8 @@ import { CorruptLog } from '../../log/index.ts'
 import type { ClaimRequest } from '../claim-request.ts'
 import { mayBeClaimedAhead, mostLeases } from '../claim-request.ts'
 import { checksAfter, checksOf, checksOfEnd } from './call-checks.ts'
+import type { FinishedJobSource } from './finished-job-source.ts'
+import { Undecided } from './finished-job-source.ts'
 import { HeldLeases } from './held-leases.ts'
 import { JobCounter } from './job-counts.ts'
 import { JobsByKey, LiveJobMap } from './live-job-map.ts'
@@ -78,32 +80,6 @@ import { DueCommands } from './due-commands.ts'
 
 /** Where each entry goes that was decided, and the job it belongs to: created, or changed, or gone. */
 export type Journal = (entry: Entry, job: Job | null) => void
-
-/** Where a ledger finds jobs that are over: it evicts them, and asks when a command names one. */
-export interface FinishedJobSource {
-  /** False: there is surely no such job here. Reads nothing. */
-  mayHave(id: string): boolean
-  find(id: string): JobRecord | null
-  findKey(type: string, key: string): JobRecord | null
-  /** A copy of a job that was found is in memory now, until it is evicted. */
-  noteReadmitted(job: Job): void
-  /** To be called BETWEEN commands: evicts the copies if there are too many. */
-  evictReadmitted(): void
-}
-
-/**
- * What a command is about cannot be read. Nothing was decided, and nothing has changed: the command
- * is not answered, and not taken for one about an unknown job.
- */
-export class Undecided extends Error {
-  override readonly cause: CorruptLog
-
-  constructor(cause: CorruptLog) {
-    super(cause.message)
-    this.name = 'Undecided'
-    this.cause = cause
-  }
-}
 
 export class Ledger implements Indexes {
   readonly world: World
@@ -195,7 +171,7 @@ export class Ledger implements Indexes {
     if (now > this.#now) {
       this.#before = this.#now
       this.#now = Math.floor(now)
-      if (this.#parked !== null && this.#parked.size > 0) this.#takeBackDue(this.#parked)
+      this.#parked?.takeDue(this.#now, this.#takeBack)
       // BEFORE anything else happens at this time, so that a replay sees it in the same order.
       this.ready.advance(this.#now)
       if (this.counter.hasDue(this.#now)) this.#countDuePipelines()
@@ -386,10 +362,8 @@ export class Ledger implements Indexes {
     if (this.#parked === null || task === null || !this.#isParked(job, task)) return job
     const isDue = isListed(job, task)
     const packed = packJob(job, task)
-    if (packed === null) {
-      if (isDue) this.ready.insert(task, job)
-      return job
-    }
+    if (packed === null && isDue) this.ready.insert(task, job)
+    if (packed === null) return job
     this.#parked.add(packed, isDue)
     this.replace(job, packed)
     return packed
@@ -401,12 +375,6 @@ export class Ledger implements Indexes {
     return task.state === 'WAITING' && isSuspended(task) && !this.ready.isDue(task.dueAt)
   }
 
-  #takeBackDue(parked: ParkedJobs): void {
-    for (let next = parked.dueAt(this.#now); next !== null; next = parked.dueAt(this.#now)) {
-      this.#takeBack(next)
-    }
-  }
-
   /** Whether the entry is about a job that was parked: it is not any more. */
   #takeBackFor(entry: Entry): boolean {
     if (this.#parked === null || this.#parked.size === 0 || !('job' in entry)) return false
@@ -416,7 +384,7 @@ export class Ledger implements Indexes {
     return true
   }
 
-  #takeBack(packed: PackedJob): void {
+  readonly #takeBack = (packed: PackedJob): void => {
     const job = packed.unpack()
     this.#parked?.takeBack(packed)
     this.replace(packed, job)

@@ -4,7 +4,7 @@ import { Dice } from '../../../test/model/properties/dice.ts'
 import { plausibleCommand } from '../../../test/model/properties/plausible.ts'
 import { Bench } from '../../../test/support/directory-bench.ts'
 import { onRecord, plain } from '../../../test/support/specs.ts'
-import type { Command, Job } from '../../kernel/index.ts'
+import type { Command, Job, LeaseAddress, WaitSpec } from '../../kernel/index.ts'
 import { copyJob, isSuspended } from '../../kernel/index.ts'
 import { loadDirectory } from '../directory/load-directory.ts'
 import type { Claimed } from '../store.ts'
@@ -60,6 +60,11 @@ describe('a packed job', () => {
   })
 })
 
+function suspension(address: LeaseAddress, waits: readonly WaitSpec[]): Command {
+  const more = { needs: 'any', waits, unfit: [], definitionVersion: 1 } as const
+  return { type: 'SuspendExecution', ...address, ...more }
+}
+
 /** A directory with jobs that sleep until a time, or wait for a message. */
 class Waiting extends Bench {
   #requests = 100
@@ -83,16 +88,8 @@ class Waiting extends Bench {
     const waits = [{ ...wait, message: dueAt === null ? 'go' : null, dueAt }]
     const leases = await this.claimed(ids.length)
     await this.must(
-      ...leases.map(({ job, stage, segment, lease }): Command => {
-        const address = { job, stage, segment, lease, worker: 'w' }
-        return {
-          type: 'SuspendExecution',
-          ...address,
-          needs: 'any',
-          waits,
-          unfit: [],
-          definitionVersion: 1,
-        }
+      ...leases.map(({ job, stage, segment, lease }) => {
+        return suspension({ job, stage, segment, lease, worker: 'w' }, waits)
       }),
     )
   }
@@ -203,14 +200,7 @@ it('what was taken back leaves nothing behind: a job may be suspended again and 
     const address = { job: 'a', stage, segment, lease: lease?.lease ?? 0, worker: 'w' }
     const wait = { name: `w${round}`, message: 'go', schema: null, ask: null, delayMs: 1e9 }
     const waits = [{ ...wait, dueAt: null, callee: null }]
-    await bench.must({
-      type: 'SuspendExecution',
-      ...address,
-      needs: 'any',
-      waits,
-      unfit: [],
-      definitionVersion: 1,
-    })
+    await bench.must(suspension(address, waits))
   }
   expect(await bench.stateOf('a')).toBe('SUSPENDED')
 })

@@ -134,13 +134,14 @@ export class ParkedJobs {
     this.#sweep()
   }
 
-  /** The first that is due at this time; null: none is. */
-  dueAt(now: number): PackedJob | null {
+  /** Those that are due at this time, in order. */
+  takeDue(now: number, takeBack: (packed: PackedJob) => void): void {
+    if (this.size === 0) return
     for (;;) {
       const [first] = this.#due.items
-      if (first === undefined || first.resumesAt > now) return null
+      if (first === undefined || first.resumesAt > now) return
       this.#due.removeAt(0)
-      if (first.isParked) return first
+      if (first.isParked) takeBack(first)
     }
   }
 
