@@ -12,7 +12,7 @@ import {
   TerminalError,
   typed,
 } from '../../../src/index.ts'
-import { EVERY_ENGINE, OWN_ENGINES } from '../../support/engines.ts'
+import { deferred, EVERY_ENGINE, OWN_ENGINES } from '../../support/engines.ts'
 import { hookedEngine } from '../../support/hooked-store.ts'
 
 const double = job('double', { input: typed<number>(), run: ({ input }) => input * 2 })
@@ -207,15 +207,15 @@ describe('a worker', () => {
   it('submits what its job calls itself: upkeep is only the net', async () => {
     const { pawl, store } = hookedEngine()
     onTestFinished(() => pawl.close())
-    let isAsked = false
+    const mayAsk = deferred()
     store.beforeQuery = async ({ kind }) => {
-      while (kind === 'upkeep' && !isAsked) await new Promise((resolve) => setTimeout(resolve, 5))
+      if (kind === 'upkeep') await mayAsk.promise
     }
     const caller = job('caller', { run: async ({ call }) => call('double', double, 2) })
     pawl.work([caller])
     const handle = await pawl.submit(caller)
     await expect.poll(() => jobsOf(pawl, 'double')).toHaveLength(1)
-    isAsked = true
+    mayAsk.resolve()
     pawl.work([double])
     expect(await handle.result()).toBe(4)
   })
