@@ -6,8 +6,8 @@ import { CHILD_NAMES, InvalidDefinition, KnownOptions } from '../definition/inde
 import type { WorkerOptions } from '../worker/index.ts'
 import type { Actor } from './actor.ts'
 import type { BackupOptions } from './artifacts/backup.ts'
-import type { AnswerOptions, InboxFilter } from './client/inbox.ts'
-import type { SendOptions } from './client/messages.ts'
+import type { AnswerOptions, InboxFilter } from './messages/inbox.ts'
+import type { SendOptions } from './messages/messages.ts'
 import type { EraseOptions } from './operator/erasure.ts'
 import type {
   DiscardOptions,
