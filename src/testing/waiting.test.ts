@@ -45,7 +45,9 @@ describe('a job that waits, in a test', () => {
       messages: [approval],
       run: async ({ waitFor }) => waitFor(approval),
     })
+    const before = pawl.now
     await expect(pawl.runOne(stuck)).rejects.toThrow('waits for a message')
+    expect(pawl.now).toBe(before)
   })
 
   it('that sleeps for a moment, or emits, needs no real time', async () => {

@@ -122,7 +122,8 @@ describe.each(['none', 'thread', 'process'] as const)(
       const first = (await firstStep(handle)) as { pid: number }
       await expect.poll(() => handle.state()).toBe('SUSPENDED')
       if (isolation === 'process') {
-        await expect.poll(() => isAlive(first.pid)).toBe(false)
+        // At once, and not after the grace of 2 s that a run has which is told to stop.
+        await expect.poll(() => isAlive(first.pid), { timeout: 1_800 }).toBe(false)
       }
       const { by, pid } = await handle.result()
       expect(by).toBe(2)

@@ -1,7 +1,7 @@
 /**
  * Jobs that call jobs: each callee is submitted once and answers once, whatever becomes of the workers.
  */
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import type { Pawl } from '../../../src/index.ts'
 import {
   job,
@@ -12,7 +12,8 @@ import {
   TerminalError,
   typed,
 } from '../../../src/index.ts'
-import { EVERY_ENGINE, OWN_ENGINES } from '../../support/engines.ts'
+import { deferred, EVERY_ENGINE, OWN_ENGINES } from '../../support/engines.ts'
+import { hookedEngine } from '../../support/hooked-store.ts'
 
 const double = job('double', { input: typed<number>(), run: ({ input }) => input * 2 })
 
@@ -202,6 +203,24 @@ describe.each(OWN_ENGINES)('calls %s', (_name, open) => {
   })
 })
 
+describe('a worker', () => {
+  it('submits what its job calls itself: upkeep is only the net', async () => {
+    const { pawl, store } = hookedEngine()
+    onTestFinished(() => pawl.close())
+    const mayAsk = deferred()
+    store.beforeQuery = async ({ kind }) => {
+      if (kind === 'upkeep') await mayAsk.promise
+    }
+    const caller = job('caller', { run: async ({ call }) => call('double', double, 2) })
+    pawl.work([caller])
+    const handle = await pawl.submit(caller)
+    await expect.poll(() => jobsOf(pawl, 'double')).toHaveLength(1)
+    mayAsk.resolve()
+    pawl.work([double])
+    expect(await handle.result()).toBe(4)
+  })
+})
+
 describe.each(OWN_ENGINES)('all and any %s', (_name, open) => {
   const note = message('note', { input: typed<string>() })
 
@@ -240,6 +259,25 @@ describe.each(OWN_ENGINES)('all and any %s', (_name, open) => {
       ['note', 'late'],
       ['pause', 'second'],
     ])
+  })
+
+  it('go by when each ended, and not by when the handler hears of it', async () => {
+    const pawl = await open()
+    const race = job('race', {
+      messages: [note],
+      run: async ({ any, sleep, waitFor }) => {
+        const { first } = await any([sleep('late', 1_000), waitFor(note)])
+        return first
+      },
+    })
+    const worker = pawl.work([race])
+    const handle = await pawl.submit(race)
+    await expect.poll(() => handle.state()).toBe('SUSPENDED')
+    await worker.stop()
+    await pawl.send(handle.id, note, 'in time')
+    await new Promise((resolve) => setTimeout(resolve, 1_100))
+    pawl.work([race])
+    expect(await handle.result()).toBe(1)
   })
 
   it('take waits that have not begun, and can be nested', async () => {
