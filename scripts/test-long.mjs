@@ -1,6 +1,7 @@
 // npm run test:long [rounds]: what npm test does in minutes, for longer: the explorer further
 // into the large world, the random tests from other seeds, the campaigns against the log whole
-// instead of sampled, the tests of the engine on databases, too, and other versions of Node.js. Stops at the first failure.
+// instead of sampled, the tests of the engine on databases, too, and other
+// versions of Node.js and PostgreSQL. Stops at the first failure.
 import { spawnSync } from 'node:child_process'
 
 const rounds = Number(process.argv[2] ?? 10)
@@ -48,6 +49,8 @@ run(
     'test/faults/damage',
     'test/faults/crash',
     'test/sql/proof',
+    'test/sql/verify',
+    'test/model/explorer',
     'test/conformance',
     'test/scenarios/presence',
   ],
@@ -67,3 +70,4 @@ run(
   { PAWL_ENGINES: 'all' },
 )
 run('Other versions of Node.js', process.execPath, ['scripts/test-nodes.mjs'])
+run('Older versions of PostgreSQL', process.execPath, ['scripts/test-postgres.mjs'])

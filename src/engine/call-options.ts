@@ -6,6 +6,8 @@ import { CHILD_NAMES, InvalidDefinition, KnownOptions } from '../definition/inde
 import type { WorkerOptions } from '../worker/index.ts'
 import type { Actor } from './actor.ts'
 import type { BackupOptions } from './artifacts/backup.ts'
+import type { AnswerOptions, InboxFilter } from './client/inbox.ts'
+import type { SendOptions } from './client/messages.ts'
 import type { EraseOptions } from './operator/erasure.ts'
 import type {
   DiscardOptions,
@@ -29,6 +31,9 @@ const PLACES = ['after', 'limit']
 
 export const CALL_OPTIONS = {
   actor: new KnownOptions<Actor>(ACTOR),
+  inbox: new KnownOptions<InboxFilter>({ for: true, type: true, job: true, limit: true }),
+  answer: new KnownOptions<AnswerOptions>({ ...ACTOR, stage: true, segment: true }),
+  send: new KnownOptions<SendOptions>({ ...ACTOR, id: true, stage: true, segment: true }),
   task: new KnownOptions<DiscardOptions>(TASK),
   retry: new KnownOptions<RetryJobOptions>({ ...TASK, input: true, definition: true }),
   force: new KnownOptions<ForceOptions>({ ...TASK, to: true, output: true }),

@@ -6,14 +6,16 @@
  */
 import type {
   AnyJob,
+  AnyMessage,
   ArtifactPlace,
   Duration,
+  MessageGiven,
   OutcomeOf,
   SubmitArguments,
   SubmitDefaults,
   SubmitItem,
 } from '../definition/index.ts'
-import { InvalidDefinition, NO_DEFAULTS } from '../definition/index.ts'
+import { NO_DEFAULTS } from '../definition/index.ts'
 import type { Command } from '../kernel/index.ts'
 import type { Timing } from '../store/clock.ts'
 import { CommandBatcher } from '../store/command-batcher.ts'
@@ -33,13 +35,18 @@ import type { JobInfo } from './client/job-info.ts'
 import { jobInfo } from './client/job-info.ts'
 import type { JobList, ListFilter } from './client/job-list.ts'
 import { listJobs } from './client/job-list.ts'
+import type { ManyItems } from './client/many-items.ts'
+import { isList } from './client/many-items.ts'
+import type { AnswerOptions, InboxFilter, InboxItem, QuestionRef } from './client/inbox.ts'
+import type { SendOptions, SentMessage } from './client/messages.ts'
+import { Messages } from './client/messages.ts'
 import { Results } from './client/results.ts'
 import { momentOf, Snapshot } from './client/snapshot.ts'
 import type { ItemOptions, SubmitOptions, SubmitSummary } from './client/submitter.ts'
 import { assertDefinitions } from './client/worked-definitions.ts'
 import { NO_OPTIONS, Submitter } from './client/submitter.ts'
 import type { MaxWaiting } from './client/waiting-bounds.ts'
-import { WaitingBounds } from './client/waiting-bounds.ts'
+import { waitingBounds } from './client/waiting-bounds.ts'
 import type { Counts, CountsOptions, QueueListItem } from './inspect/counts.ts'
 import { countJobs, listQueues } from './inspect/counts.ts'
 import type { EngineMetrics } from './inspect/engine-metrics.ts'
@@ -52,7 +59,7 @@ import type { Health, StalledInfo, Unserved } from './inspect/health.ts'
 import { HealthWatch, stalledInfo } from './inspect/health.ts'
 import type { JobEventName } from './hooks/job-events.ts'
 import type { JobListener, ListenOptions } from './hooks/subscription.ts'
-import { listen, listenTerms } from './hooks/subscription.ts'
+import { listen, listenTerms, StalledTasks } from './hooks/subscription.ts'
 import type { HistoryItem } from './inspect/history.ts'
 import { HistoryReplays, jobHistory } from './inspect/history.ts'
 import type { QueueInfo } from './inspect/queue-info.ts'
@@ -60,9 +67,8 @@ import { queueInfo } from './inspect/queue-info.ts'
 import { SoftState } from './inspect/soft-state.ts'
 import type { WorkerInfo } from './inspect/worker-info.ts'
 import { servesChannel } from './inspect/worker-info.ts'
-import type { BulkReport } from './operator/batch-run.ts'
-import type { BulkAction, BulkFilter, BulkOptions } from './operator/bulk.ts'
-import { bulk } from './operator/bulk.ts'
+import type { BulkAction, BulkFilter, BulkOptions, BulkReport } from './client/bulk.ts'
+import { bulk } from './client/bulk.ts'
 import type { EraseOptions } from './operator/erasure.ts'
 import { Erasure } from './operator/erasure.ts'
 import type {
@@ -134,18 +140,6 @@ export interface PawlParts {
 
 const DEFAULT_PAGE = 100
 
-type ManyItems<J extends AnyJob> =
-  | readonly SubmitItem<J, ItemOptions>[]
-  | Iterable<SubmitItem<J, ItemOptions>>
-  | AsyncIterable<SubmitItem<J, ItemOptions>>
-
-/** `Array.isArray` does not tell a list that may not be changed from other iterables. */
-function isList<J extends AnyJob>(
-  jobs: ManyItems<J>,
-): jobs is readonly SubmitItem<J, ItemOptions>[] {
-  return Array.isArray(jobs)
-}
-
 export class Pawl {
   /** Jobs that were given up, many at a time. */
   readonly quarantine: Quarantine
@@ -160,11 +154,13 @@ export class Pawl {
   readonly #place: ArtifactPlace
   readonly #sweep: ArtifactSweep
   readonly #operator: Operator
+  readonly #messages: Messages
   readonly #erasure: Erasure
   readonly #results: Results
   readonly #commandListeners: CommandListeners
   readonly #softState: SoftState
   readonly #refusals: Refusals
+  readonly #stalledTasks = new StalledTasks()
   readonly #replays = new HistoryReplays()
   readonly #presenceLoop: PresenceLoop
   readonly #suspects: SuspectGate
@@ -189,13 +185,17 @@ export class Pawl {
     const notify = notifier(parts.onNotice, onError)
     const tellRefused = (one: RefusedCommand): void => notify({ kind: 'refused', ...one })
     this.#refusals = new Refusals(parts.noticeRefusals === true ? tellRefused : null)
-    const onStalled = (task: StalledTask): void => notify({ kind: 'stalled', ...stalledInfo(task) })
+    const onStalled = (task: StalledTask): void => {
+      notify({ kind: 'stalled', ...stalledInfo(task) })
+      this.#stalledTasks.tell(stalledInfo(task))
+    }
     this.#softState = this.#newSoftState(notify, onStalled)
     this.#suspects = new SuspectGate(timing)
     this.#presenceLoop = this.#newPresenceLoop(upkeepTiming, onStalled)
     this.#healthWatch = this.#newHealthWatch(notify)
     const definitionOf: DefinitionOf = (type) => this.#definitions.get(type) ?? null
     this.#operator = new Operator(store, this.#batcher, definitionOf, this.#now, this.#refusals)
+    this.#messages = new Messages(store, this.#batcher, definitionOf)
     this.quarantine = new Quarantine({
       store,
       batcher: this.#batcher,
@@ -244,7 +244,7 @@ export class Pawl {
       this.#handleParts,
       this.#definitions,
       defaults,
-      this.#newBounds(),
+      waitingBounds(this.#parts, this.#refusals),
     )
   }
 
@@ -310,29 +310,18 @@ export class Pawl {
     return jobInfo(this.#parts.store, view, { progress, lines, stalledSince })
   }
 
-  /** In order of submission, the oldest or the newest first, page by page. */
   async list(filter: ListFilter = {}): Promise<JobList> {
     return listJobs(this.#parts.store, filter)
   }
 
-  /** How many jobs are in each state, and by type, queue, tag or error. The store keeps the counts. */
   async counts(filter: CountsOptions = {}): Promise<Counts> {
     return countJobs(this.#parts.store, filter)
   }
 
-  /**
-   * One action for all jobs that a filter lets through, at a rate. Each is done, or refused, as the call for a single
-   * job would be, so that it can be stopped anywhere and made again.
-   */
-  async bulk(
-    action: BulkAction,
-    filter: BulkFilter,
-    options: BulkOptions = {},
-  ): Promise<BulkReport> {
-    const { store, timing } = this.#parts
-    const closing = this.#closed.signal
-    const parts = { store, timing, closing, operator: this.#operator, now: this.#now }
-    return bulk(parts, action, filter, options)
+  /** Does to all jobs that a filter lets through what the call for one does; to be stopped, and made again, anywhere. */
+  async bulk(action: BulkAction, filter: BulkFilter, options?: BulkOptions): Promise<BulkReport> {
+    const own = { closing: this.#closed.signal, operator: this.#operator, now: this.#now }
+    return bulk({ ...this.#parts, ...own }, action, filter, options)
   }
 
   /** Everything that happened to a job, oldest first: what, when, who and why, and its state by it. */
@@ -371,7 +360,10 @@ export class Pawl {
     options: ListenOptions = {},
   ): Promise<() => Promise<void>> {
     const { store, onError } = this.#parts
-    return listen(store, listenTerms(events, listener, options), listener, onError)
+    const parts = { store, onError, stalled: this.#stalledTasks }
+    const stop = await listen(parts, listenTerms(events, listener, options), listener)
+    if (this.#stalledTasks.hasListeners) this.#presenceLoop.listen()
+    return stop
   }
 
   /**
@@ -384,11 +376,9 @@ export class Pawl {
 
   /** Why is this job not running? Every reason that holds now. */
   async explain(id: string): Promise<Explanation> {
-    const { store } = this.#parts
     const workers = await this.#presenceLoop.workers()
     const stalled = await this.#presenceLoop.stalledTasks(id)
-    const hasUnknownWorkers = store.onNews !== undefined && store.presence === undefined
-    return explain({ store, workers, hasUnknownWorkers, now: this.#now(), stalled }, id)
+    return explain({ store: this.#parts.store, workers, now: this.#now(), stalled }, id)
   }
 
   /**
@@ -398,6 +388,34 @@ export class Pawl {
   workers(): Promise<readonly WorkerInfo[]> {
     if (this.#closing !== null) return Promise.reject(new StoreClosed())
     return this.#presenceLoop.workers()
+  }
+
+  /**
+   * Sends a message to a job. It is kept from now on, whether or not the job waits for it yet; the same `id`
+   * again does nothing.
+   */
+  async send<M extends AnyMessage>(
+    id: string,
+    message: M | string,
+    value?: MessageGiven<M>,
+    options: SendOptions = {},
+  ): Promise<SentMessage> {
+    assertJobId(id)
+    CALL_OPTIONS.send.assert(options, 'send()', `send(id, message, value, { by: 'ada' })`)
+    return this.#messages.send(id, message, value, options)
+  }
+
+  /** The questions that wait for people, oldest first. It reads every job that waits. */
+  async inbox(filter: InboxFilter = {}): Promise<readonly InboxItem[]> {
+    CALL_OPTIONS.inbox.assertFilter(filter, 'inbox()', ['limit'])
+    assertLimit(filter.limit)
+    return this.#messages.inbox.list(filter)
+  }
+
+  /** Answers a question. An answer that does not fit, or that comes too late, is refused. */
+  async answer(to: QuestionRef, value: unknown, options: AnswerOptions): Promise<void> {
+    CALL_OPTIONS.answer.assert(options, 'answer()', `answer(item, value, { by: 'ada' })`)
+    return this.#messages.inbox.answer(to, value, options)
   }
 
   async cancel(id: string, actor: Actor = {}): Promise<void> {
@@ -488,15 +506,13 @@ export class Pawl {
     return this.#operator.resume(queue, actor)
   }
 
-  /** All that were configured or that jobs are in, by name, with how many jobs are in each state. */
   async queues(): Promise<readonly QueueListItem[]> {
     return listQueues(this.#parts.store)
   }
 
   /** A queue that was never configured has no bounds. */
   async queue(name: string): Promise<QueueInfo> {
-    const view = await this.#parts.store.query({ kind: 'queue', queue: name })
-    return queueInfo(view, this.#now())
+    return queueInfo(await this.#parts.store.query({ kind: 'queue', queue: name }), this.#now())
   }
 
   /** Says what holds for the queue from now on, as a whole: an option that is left out is reset. */
@@ -535,11 +551,7 @@ export class Pawl {
   /** A copy of the store as it is now, with its artifacts, in an empty folder, while work goes on. */
   async backup(to: string, options: BackupOptions = {}): Promise<Backup> {
     CALL_OPTIONS.backup.assert(options, 'backup()')
-    const { backup } = this.#parts
-    if (backup === null) {
-      throw new InvalidDefinition('An engine in memory has nothing to back up: open a directory.')
-    }
-    const { store } = this.#parts
+    const { backup, store } = this.#parts
     const parts = { backup, place: this.#place, store: store.id ?? null, sweep: this.#sweep }
     return backUp(parts, to, options)
   }
@@ -619,13 +631,6 @@ export class Pawl {
     }
   }
 
-  /** Null: any number may wait. */
-  #newBounds(): WaitingBounds | null {
-    const { store, timing, maxWaiting } = this.#parts
-    if (maxWaiting === undefined) return null
-    return new WaitingBounds(store, timing, maxWaiting, this.#refusals)
-  }
-
   #newHandleParts(): HandleParts {
     return {
       store: this.#parts.store,
@@ -635,6 +640,7 @@ export class Pawl {
       progressOf: async (id) => (await this.#presenceLoop.reportsOf(id)).progress,
       onProgress: (id, listener) => this.#softState.onProgress(id, listener),
       cancel: (id, actor) => this.cancel(id, actor),
+      onAppended: (id, listener) => this.#commandListeners.onAppended(id, listener),
     }
   }
 
@@ -661,7 +667,8 @@ export class Pawl {
       now: this.#now,
       workers: this.#workers,
       softState: this.#softState,
-      onStalled: onNotice === undefined ? null : onStalled,
+      onStalled,
+      wantsStalled: () => onNotice !== undefined || this.#stalledTasks.hasListeners,
     })
   }
 

@@ -40,6 +40,7 @@ import type {
   Violation,
 } from '../kernel/index.ts'
 import type { JobRecord } from '../log/index.ts'
+import type { ClaimedRecord } from './claimed-record.ts'
 import type { ClaimRequest } from './claim-request.ts'
 import type { Moment } from './moment.ts'
 import type { News } from './notice.ts'
@@ -100,7 +101,7 @@ export interface ClaimedSegment {
 }
 
 /** A lease, with everything that its worker needs to begin. */
-export interface Claimed extends TaskAddress {
+export interface Claimed extends TaskAddress, ClaimedRecord {
   readonly type: string
   readonly submittedAt: number
   /** Of the definition that the job was submitted under, from 1. */

@@ -30,6 +30,7 @@ it('nothing of a worker that died reaches the store, and the rest of its batch d
     turn: async () => undefined,
     mayClaim: (worker) => worker !== 'idle',
     onCrash: (worker, job) => crashes.push(`${worker} by ${job}`),
+    transaction: null,
   })
   await crashing.execute(['a', 'b'].map((job) => ({ type: 'SubmitJob', job, spec: plain() })))
   expect(await crashing.claim(request('idle', 1))).toEqual([])

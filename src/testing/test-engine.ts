@@ -35,6 +35,7 @@ import { neverFires, VirtualClock } from './clock.ts'
 import { CrashingStore, CrashPoints } from './crashing-store.ts'
 import { EffectCalls } from './effect-calls.ts'
 import { NotSettled, PendingWork } from './pending-work.ts'
+import type { TestTransaction } from './test-transaction.ts'
 import { TestWorkers } from './test-workers.ts'
 import { VirtualTimeSteps } from './virtual-time-steps.ts'
 
@@ -52,6 +53,11 @@ export interface TestEngineOptions {
   readonly patience?: Duration
   /** How many rounds a run may take before it counts as endless. Default 10,000. */
   readonly rounds?: number
+  /**
+   * What runs the writes of `commit(…).with(write)`: `(run) => run(client)` with a client that the test made up, or
+   * `sqliteTransaction(database)`. Default: none, and such a commit fails.
+   */
+  readonly transaction?: TestTransaction
 }
 
 export interface RunOptions {
@@ -71,7 +77,15 @@ export interface Ran<Output> {
 }
 
 /** Lets workers die. */
-export type Crash = Pick<CrashPoints, 'beforeCommit' | 'afterCommit' | 'duringEffect' | 'unreached'>
+export type Crash = Pick<
+  CrashPoints,
+  | 'beforeCommit'
+  | 'afterCommit'
+  | 'beforeSuspension'
+  | 'afterSuspension'
+  | 'duringEffect'
+  | 'unreached'
+>
 
 const DEFAULT_START = Date.UTC(2025, 0, 1)
 const DEFAULT_PATIENCE_MS = 2_000
@@ -107,6 +121,7 @@ export class TestEngine extends Pawl {
         turn: () => clock.turn(),
         mayClaim: (worker) => this.#workers.mayClaim(worker),
         onCrash: (worker, job) => this.#crashed(worker, job),
+        transaction: options.transaction ?? null,
       }),
       timing: clock,
       upkeepTiming: neverFires,
@@ -199,7 +214,7 @@ export class TestEngine extends Pawl {
     await this.#steps.runUntilIdle(() => this.#pendingWork.hasEnded(id), true)
     if (!this.#pendingWork.hasEnded(id)) {
       throw new NotSettled(
-        `Job ${id} does not go on by itself: it is held, or its queue is paused or has no worker.`,
+        `Job ${id} does not go on by itself: it is held, waits for a message, or its queue is paused or has no worker.`,
         this.#pendingWork.open,
       )
     }

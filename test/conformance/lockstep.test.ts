@@ -9,6 +9,7 @@ import { openDirectory, verifyDirectory } from '../../src/store/index.ts'
 import { Dice } from '../model/properties/dice.ts'
 import { SimDisk } from '../faults/sim/sim-disk.ts'
 import { InStep } from './in-step.ts'
+import { IS_LONG } from '../support/campaign.ts'
 
 const STEPS = 1_500
 
@@ -43,7 +44,7 @@ class Pair extends InStep {
 }
 
 describe('the directory store', () => {
-  const seeds = Array.from({ length: 8 }, (_, i) => i + 1)
+  const seeds = Array.from({ length: IS_LONG ? 8 : 3 }, (_, i) => i + 1)
 
   it.each(seeds)('goes in step with a ledger that never stops (seed %i)', async (seed) => {
     const dice = new Dice(seed)

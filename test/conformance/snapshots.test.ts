@@ -20,9 +20,10 @@ import { temporaryFolder } from '../support/engines.ts'
 import { freshSchema } from '../support/postgres.ts'
 import { freshFile } from '../support/sqlite.ts'
 import { InStep } from './in-step.ts'
+import { IS_LONG } from '../support/campaign.ts'
 
 const STEPS = 700
-const SEEDS = process.env['PAWL_CAMPAIGN'] === 'long' ? 20 : 1
+const SEEDS = IS_LONG ? 20 : 1
 
 class Pair extends InStep {
   override store!: Store

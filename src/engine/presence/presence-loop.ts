@@ -52,8 +52,10 @@ interface PresenceLoopParts {
   readonly now: () => number
   readonly workers: ReadonlySet<Worker>
   readonly softState: SoftState
-  /** A handler of another process fell silent. Null: nothing wants to know. */
-  readonly onStalled: ((task: StalledTask) => void) | null
+  /** A handler of another process fell silent. */
+  readonly onStalled: (task: StalledTask) => void
+  /** Whether anything wants to know which handlers of other processes fall silent. */
+  readonly wantsStalled: () => boolean
 }
 
 /** Another process, as it was heard last. */
@@ -85,6 +87,11 @@ export class PresenceLoop {
   /** This process has a worker more. */
   began(worker: Worker): void {
     this.#startedAt.set(worker, this.#parts.now())
+    if (this.#parts.presence !== null && this.#running === null) this.#schedule(0)
+  }
+
+  /** From now on something wants to know which handlers fall silent. */
+  listen(): void {
     if (this.#parts.presence !== null && this.#running === null) this.#schedule(0)
   }
 
@@ -158,9 +165,9 @@ export class PresenceLoop {
     this.#timer = this.#parts.timing.after(ms, () => {
       this.#running = this.#turn().finally(() => {
         this.#running = null
-        const { workers, onStalled } = this.#parts
+        const { workers, wantsStalled } = this.#parts
         // What was said last must not stand for longer than the workers did.
-        if (workers.size > 0 || onStalled !== null || this.#said !== null) this.#schedule(TURN_MS)
+        if (workers.size > 0 || wantsStalled() || this.#said !== null) this.#schedule(TURN_MS)
       })
     })
   }
@@ -172,7 +179,7 @@ export class PresenceLoop {
       // BEFORE others are judged, which may take long: this process must not fall silent meanwhile.
       await this.#say()
       await this.#revokeDead()
-      if (this.#parts.onStalled !== null) await this.refresh()
+      if (this.#parts.wantsStalled()) await this.refresh()
     } catch {
       // The database is away or busy, or the store is closed: the next turn tries again.
     }
@@ -271,7 +278,7 @@ export class PresenceLoop {
     for (const task of stalled) {
       if (this.#toldStalled.has(silenceOf(task))) continue
       this.#toldStalled.add(silenceOf(task))
-      onStalled?.(task)
+      onStalled(task)
     }
   }
 }

@@ -71,6 +71,8 @@ export class CommandListeners {
   readonly #parts: CommandListenersParts
   readonly #isShared: boolean
   readonly #endNews: () => void
+  /** Of streams, by their jobs. */
+  readonly #readers = new Map<string, Set<() => void>>()
 
   constructor(parts: CommandListenersParts) {
     this.#parts = parts
@@ -93,6 +95,7 @@ export class CommandListeners {
   answered(commands: readonly Command[], answers: readonly Answer[]): void {
     const { results, upkeepLoop, workers } = this.#parts
     results.answered(commands, answers)
+    if (this.#readers.size > 0) this.#wakeReaders(commands)
     this.#countTraffic(commands)
     this.#tellRefused(commands, answers)
     if (commands.some(mayMoveStages)) upkeepLoop.runNow()
@@ -102,6 +105,23 @@ export class CommandListeners {
       if (!INTERRUPTING.has(command.type) || answers[i]?.verdict !== 'committed') return
       for (const worker of workers) worker.checkLeases((command as { job: string }).job)
     })
+  }
+
+  /** Calls when a worker of this process appended to a stream of the job. Gives its end. */
+  onAppended(job: string, listener: () => void): () => void {
+    const readers = this.#readers.get(job) ?? new Set()
+    this.#readers.set(job, readers.add(listener))
+    return () => {
+      readers.delete(listener)
+      if (readers.size === 0) this.#readers.delete(job)
+    }
+  }
+
+  #wakeReaders(commands: readonly Command[]): void {
+    for (const command of commands) {
+      if (command.type !== 'AppendStream') continue
+      for (const listener of this.#readers.get(command.job) ?? []) listener()
+    }
   }
 
   #tellRefused(commands: readonly Command[], answers: readonly Answer[]): void {

@@ -23,7 +23,7 @@ import type { Moment } from '../moment.ts'
 import type { Presence } from '../presence.ts'
 import { CommandCopies, notPlainData } from '../state/command-copies.ts'
 import type { Ledger } from '../state/ledger.ts'
-import { Undecided } from '../state/ledger.ts'
+import { Undecided } from '../state/finished-job-source.ts'
 import type {
   Answer,
   AnswerTo,

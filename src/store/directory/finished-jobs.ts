@@ -21,7 +21,8 @@ import {
   FinishedBuffer,
   eventLoopTurn,
 } from '../../log/index.ts'
-import type { FinishedJobSource, Ledger } from '../state/ledger.ts'
+import type { FinishedJobSource } from '../state/finished-job-source.ts'
+import type { Ledger } from '../state/ledger.ts'
 import type { JobsFilter } from '../read-model.ts'
 import type { Retention } from '../store.ts'
 import { RetentionPlanner } from './retention.ts'

@@ -8,6 +8,7 @@ import { countUpTo, eventLoopTurn, Interning, LiveFile } from '../../log/index.t
 import { JobWithStoredSpec, withStoredInput } from '../state/job-with-stored-spec.ts'
 import type { SpecSource } from '../state/job-with-stored-spec.ts'
 import type { Ledger } from '../state/ledger.ts'
+import { PackedJob } from '../state/packed-job.ts'
 import { LargeSpecs } from './large-specs.ts'
 
 const BLOCK = 256
@@ -197,6 +198,7 @@ export class LiveJobSpecs implements SpecSource {
     const file = this.#file as LiveFile
     await list.replaceJobs(since, (job) => {
       if (job.firstPosition >= this.#position || job instanceof JobWithStoredSpec) return job
+      if (job instanceof PackedJob) return job
       if (!file.has(job.firstPosition)) return job
       const stored = new JobWithStoredSpec(job, this)
       ledger.replace(job, stored)

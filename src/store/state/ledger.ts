@@ -15,7 +15,6 @@
  */
 import type {
   Command,
-  CommitExecution,
   Decision,
   Entry,
   Indexes,
@@ -26,7 +25,6 @@ import type {
   LimitUse,
   QueueEntry,
   StageOpened,
-  SubmitJob,
   Tallies,
   Task,
   TaskEntry,
@@ -47,13 +45,13 @@ import {
   isEnding,
   isFinal,
   isSuspect,
+  isSuspended,
   jobState,
   loadReads,
   malformed,
   NO_TALLIES,
   noReads,
   openableStages,
-  standsAlone,
   takesToken,
   tasksOf,
 } from '../../kernel/index.ts'
@@ -62,6 +60,8 @@ import { CorruptLog } from '../../log/index.ts'
 import type { ClaimRequest } from '../claim-request.ts'
 import { mayBeClaimedAhead, mostLeases } from '../claim-request.ts'
 import { checksAfter, checksOf, checksOfEnd } from './call-checks.ts'
+import type { FinishedJobSource } from './finished-job-source.ts'
+import { namesOneJob, Undecided } from './finished-job-source.ts'
 import { HeldLeases } from './held-leases.ts'
 import { JobCounter } from './job-counts.ts'
 import { JobsByKey, LiveJobMap } from './live-job-map.ts'
@@ -71,37 +71,12 @@ import { QuarantinedJobs } from './quarantined-jobs.ts'
 import { ReadyIndex } from '../ready/ready-index.ts'
 import { StageTallies } from './stage-tallies.ts'
 import { keepSpec } from './job-with-stored-spec.ts'
+import { PackedJob, packJob, ParkedJobs } from './packed-job.ts'
 import { isListed, isNeverTaken, TaskSnapshot } from './task-snapshot.ts'
 import { DueCommands } from './due-commands.ts'
 
 /** Where each entry goes that was decided, and the job it belongs to: created, or changed, or gone. */
 export type Journal = (entry: Entry, job: Job | null) => void
-
-/** Where a ledger finds jobs that are over: it evicts them, and asks when a command names one. */
-export interface FinishedJobSource {
-  /** False: there is surely no such job here. Reads nothing. */
-  mayHave(id: string): boolean
-  find(id: string): JobRecord | null
-  findKey(type: string, key: string): JobRecord | null
-  /** A copy of a job that was found is in memory now, until it is evicted. */
-  noteReadmitted(job: Job): void
-  /** To be called BETWEEN commands: evicts the copies if there are too many. */
-  evictReadmitted(): void
-}
-
-/**
- * What a command is about cannot be read. Nothing was decided, and nothing has changed: the command
- * is not answered, and not taken for one about an unknown job.
- */
-export class Undecided extends Error {
-  override readonly cause: CorruptLog
-
-  constructor(cause: CorruptLog) {
-    super(cause.message)
-    this.name = 'Undecided'
-    this.cause = cause
-  }
-}
 
 export class Ledger implements Indexes {
   readonly world: World
@@ -118,6 +93,10 @@ export class Ledger implements Indexes {
   readonly #keys = new JobsByKey()
   readonly #reads = noReads()
   readonly #snapshot = new TaskSnapshot()
+  /** Suspended jobs as bytes; null: all of them are kept as they are. */
+  readonly #parked: ParkedJobs | null
+  /** Another object stands for a job that was parked, or is so no more. */
+  onParked: (job: Job, by: Job) => void = () => undefined
   /** The task that is being granted, and so is out of the ready-index already. */
   #offered: Task | null = null
   #now = 0
@@ -127,6 +106,7 @@ export class Ledger implements Indexes {
   constructor(journal: Journal = () => undefined, finished: FinishedJobSource | null = null) {
     this.#journal = journal
     this.#finished = finished
+    this.#parked = finished === null ? null : new ParkedJobs()
     const jobs =
       finished === null ? undefined : new LiveJobMap((id) => this.#readmit(finished.find(id)))
     this.world = createWorld(jobs)
@@ -188,6 +168,7 @@ export class Ledger implements Indexes {
     if (now > this.#now) {
       this.#before = this.#now
       this.#now = Math.floor(now)
+      if (this.#parked !== null && this.#parked.size > 0) this.#takeBackDue(this.#parked)
       // BEFORE anything else happens at this time, so that a replay sees it in the same order.
       this.ready.advance(this.#now)
       if (this.counter.hasDue(this.#now)) this.#countDuePipelines()
@@ -229,7 +210,11 @@ export class Ledger implements Indexes {
   perform(command: Command, now: number): Decision {
     this.#finished?.evictReadmitted()
     const reads = this.#reads
-    const decision = this.#decide(command, this.tick(now))
+    let decision = this.#decide(command, this.tick(now))
+    // It was decided on a copy: AFTER the job itself is back, it is decided on that.
+    if (decision.entry !== null && this.#takeBackFor(decision.entry)) {
+      decision = this.#decide(command, this.#now)
+    }
     const { entry } = decision
     if (entry === null) return decision
     // `decide` has read what the entry changes: it is not looked up again.
@@ -262,6 +247,7 @@ export class Ledger implements Indexes {
   apply(entry: Entry): Job | null {
     this.#finished?.evictReadmitted()
     this.tick(entry.at)
+    this.#takeBackFor(entry)
     switch (entry.type) {
       case 'JobSubmitted':
         if (this.world.jobs.has(entry.job)) throw new BrokenEntry(entry, `job ${entry.job} exists`)
@@ -364,6 +350,54 @@ export class Ledger implements Indexes {
     this.#keys.replace(job, by)
   }
 
+  /**
+   * AFTER a plain job was suspended, or restored: it becomes bytes until it is due, or an entry changes it. Gives
+   * what stands for it from now on.
+   */
+  park(job: Job): Job {
+    const { task } = job
+    if (this.#parked === null || task === null || !this.#isParked(job, task)) return job
+    const isDue = isListed(job, task)
+    const packed = packJob(job, task)
+    if (packed === null) {
+      if (isDue) this.ready.insert(task, job)
+      return job
+    }
+    this.#parked.add(packed, isDue)
+    this.replace(job, packed)
+    return packed
+  }
+
+  /** Whether the owner is going to park it, so that no index has it. */
+  #isParked(job: Job, task: Task): boolean {
+    if (this.#parked === null || job.task === null) return false
+    return task.state === 'WAITING' && isSuspended(task) && !this.ready.isDue(task.dueAt)
+  }
+
+  #takeBackDue(parked: ParkedJobs): void {
+    for (let next = parked.dueAt(this.#now); next !== null; next = parked.dueAt(this.#now)) {
+      this.counter.becameDue(next, this.#before, this.#now)
+      this.#takeBack(next)
+    }
+  }
+
+  /** Whether the entry is about a job that was parked: it is not any more. */
+  #takeBackFor(entry: Entry): boolean {
+    if (this.#parked === null || this.#parked.size === 0 || !('job' in entry)) return false
+    const job = this.inMemory(entry.job)
+    if (!(job instanceof PackedJob)) return false
+    this.#takeBack(job)
+    return true
+  }
+
+  #takeBack(packed: PackedJob): void {
+    const job = packed.unpack()
+    this.#parked?.takeBack(packed)
+    this.replace(packed, job)
+    this.onParked(packed, job)
+    if (job.task !== null && isListed(job, job.task)) this.ready.insert(job.task, job)
+  }
+
   /** Drops a job that is over, and that the source of finished jobs can find. */
   evict(job: Job): void {
     // Its id may be another one's by now.
@@ -451,7 +485,7 @@ export class Ledger implements Indexes {
 
   #restoreTask(job: Job, task: Task): void {
     if (isNeverTaken(task)) this.#dueCommands.taskCreated(task)
-    if (isListed(job, task)) this.ready.insert(task, job)
+    if (isListed(job, task) && !this.#isParked(job, task)) this.ready.insert(task, job)
     if (task.lease === null) return
     this.leases.granted(task, task.lease)
     // As a resumed one: it counts for the limits, and the checkpoint has what it used of a rate.
@@ -563,7 +597,7 @@ export class Ledger implements Indexes {
       applyToTask(task, entry)
       this.counter.update(job, this.#now)
       this.#noteCalls(entry, job, task, waits)
-      return this.#updateIndexes(job, task, entry.at)
+      return this.#updateIndexes(job, task, entry.at, entry.type === 'ExecutionSuspended')
     }
     // Its other segments will ask for the spec soon.
     keepSpec(job)
@@ -622,18 +656,15 @@ export class Ledger implements Indexes {
   }
 
   #countDuePipelines(): void {
-    for (const id of this.counter.dueBy(this.#now)) {
-      const job = this.inMemory(id)
-      if (job !== undefined) this.#countPipeline(job)
-    }
+    for (const id of this.counter.dueBy(this.#now)) this.#countPipeline(this.inMemory(id))
   }
 
-  #countPipeline(job: Job): void {
-    this.counter.updatePipeline(job, this.#tallies.of(job), this.#now)
+  #countPipeline(job: Job | undefined): void {
+    if (job !== undefined) this.counter.updatePipeline(job, this.#tallies.of(job), this.#now)
   }
 
   /** AFTER an entry was applied: brings the indexes up to date with what differs from the snapshot. */
-  #updateIndexes(job: Job, task: Task, at: number): void {
+  #updateIndexes(job: Job, task: Task, at: number, isSuspension = false): void {
     const { listed, state, attempt, dueAt, lease, expiresAt } = this.#snapshot
     if (task.lease !== lease) {
       if (lease !== null) {
@@ -648,7 +679,8 @@ export class Ledger implements Indexes {
     // A task that is due and stays due keeps its position.
     const hasMoved = !stays || (task.dueAt !== dueAt && !this.ready.isDue(dueAt))
     if (listed && hasMoved) this.ready.left(task, job, dueAt, task === this.#offered)
-    if (stays && (!listed || hasMoved)) this.ready.insert(task, job)
+    const isParked = isSuspension && this.#isParked(job, task)
+    if (stays && (!listed || hasMoved) && !isParked) this.ready.insert(task, job)
     if (job.task !== null && (state === 'DEAD') !== (task.state === 'DEAD')) {
       this.quarantined.update(job, NO_TALLIES)
     }
@@ -661,11 +693,4 @@ export class Ledger implements Indexes {
     this.leases.granted(task, lease)
     this.ready.granted(task, lease.grantedAt, resumed, task === this.#offered)
   }
-}
-
-/** The command is decided on the one job that it names. */
-function namesOneJob(command: Command): command is SubmitJob | CommitExecution {
-  if (command.type === 'CommitExecution') return typeof command.job === 'string'
-  if (command.type !== 'SubmitJob' || typeof command.job !== 'string') return false
-  return standsAlone(command.spec)
 }

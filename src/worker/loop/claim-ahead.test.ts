@@ -65,6 +65,36 @@ async function fullWorker(options: WorkerOptions = {}): Promise<Scene> {
   return { pawl, store, worker, handles, begun, openGate: gate.resolve, errors, pass, waiting }
 }
 
+/** Quick jobs, by claims that take a while. Other jobs become ready meanwhile, as it seems to the worker. */
+async function drain(jobs: number): Promise<{ mostUnderWay: number; begun: number[] }> {
+  let now = 0
+  const { pawl, store } = hookedEngine({ timing: { ...realTiming(), now: () => now } })
+  onTestFinished(() => pawl.close())
+  const begun: number[] = []
+  const quick = job('quick', {
+    input: typed<number>(),
+    run: async ({ input }) => void begun.push(input),
+  })
+  const claim = store.claim.bind(store)
+  let underWay = 0
+  let mostUnderWay = 0
+  store.claim = async (request) => {
+    underWay += 1
+    mostUnderWay = Math.max(mostUnderWay, underWay)
+    now += 10
+    await new Promise((resolve) => setImmediate(resolve))
+    worker.wake()
+    const claimed = await claim(request)
+    underWay -= 1
+    return claimed
+  }
+  const inputs = Array.from({ length: jobs }, (_, index) => ({ input: index }))
+  const handles = await pawl.submitMany(quick, inputs)
+  const worker = pawl.work([quick], { poll: '1h' })
+  await Promise.all(handles.map((handle) => handle.result()))
+  return { mostUnderWay, begun }
+}
+
 async function entriesOf(pawl: Pawl, handle: Handle): Promise<Entry[]> {
   return recorded(await pawl.history(handle.id)).map(({ entry }) => entry)
 }
@@ -130,32 +160,14 @@ describe('a worker that claims ahead', () => {
   })
 
   it('has the next claim under way before the last one is answered, and never a third', async () => {
-    let now = 0
-    const { pawl, store } = hookedEngine({ timing: { ...realTiming(), now: () => now } })
-    onTestFinished(() => pawl.close())
-    const begun: number[] = []
-    const quick = job('quick', {
-      input: typed<number>(),
-      run: async ({ input }) => void begun.push(input),
-    })
-    const claim = store.claim.bind(store)
-    let underWay = 0
-    let most = 0
-    store.claim = async (request) => {
-      underWay += 1
-      most = Math.max(most, underWay)
-      now += 10
-      await new Promise((resolve) => setImmediate(resolve))
-      const claimed = await claim(request)
-      underWay -= 1
-      return claimed
-    }
-    const inputs = Array.from({ length: 2_000 }, (_, index) => ({ input: index }))
-    const handles = await pawl.submitMany(quick, inputs)
-    pawl.work([quick], { poll: '1h' })
-    await Promise.all(handles.map((handle) => handle.result()))
-    expect(most).toBe(2)
-    expect(begun.toSorted((a, b) => a - b)).toEqual(inputs.map(({ input }) => input))
+    const { mostUnderWay, begun } = await drain(2_000)
+    expect(mostUnderWay).toBe(2)
+    expect(begun.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 2_000 }, (_, i) => i))
+  })
+
+  it('has one claim under way while it finds few: two would split them into smaller groups', async () => {
+    const { mostUnderWay } = await drain(100)
+    expect(mostUnderWay).toBe(1)
   })
 
   it('adds no entry for the start of a job that is soon over', async () => {

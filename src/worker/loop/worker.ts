@@ -2,7 +2,7 @@
  * A worker: claims jobs as long as it has places for them, and runs them.
  *
  * - working: claims whenever there is a place and jobs may be ready, and by its pace some ahead, which
- *   wait here for a place; while there are more, the next claim is under way before the last one is
+ *   wait here for a place; while there are many more, the next claim is under way before the last one is
  *   answered. Reserves places for jobs that the store grants with their submit, where it does that.
  * - stopping: claims nothing more, and gives back at once what waits here. Handlers may finish until
  *   the deadline; then the worker stops them and gives their leases back. A store that does not answer
@@ -65,10 +65,12 @@ const LONGEST_WAIT_MS = 1_000
 /** While so many jobs wait for the answers to their reports, the store has enough to do. */
 const MOST_REPORTING = 4_000
 /**
- * Claims under way at once: the store finds jobs for one while this process begins those of another. With
- * one alone, whichever of the two is not at work waits.
+ * Claims under way at once, while groups of many are claimed ahead: the store finds jobs for one while this
+ * process begins those of another. With one alone, either of the two waits.
  */
 const MOST_CLAIMS = 2
+/** Two claims at once that find fewer split what is there, and every part costs transactions of its own. */
+const MANY_AHEAD = 128
 /** Tasks that it holds, as it says of itself. */
 const MOST_HELD_SHOWN = 20
 
@@ -123,8 +125,8 @@ export class Worker {
   #hasNoneAhead = false
   /** The last claim got a job for each place. */
   #wasFilled = false
-  /** It got all that it asked for ahead, too. */
-  #wasFilledAhead = false
+  /** It asked for many ahead, and got all of them. */
+  #wasManyAhead = false
   #isClaimingSoon = false
   #timer: Timer | null = null
   #waitTimer: Timer | null = null
@@ -245,13 +247,18 @@ export class Worker {
   }
 
   #claimIfWanted(): void {
-    while (this.#stopping === null && this.#claimAgain && this.#claims < MOST_CLAIMS) {
+    while (this.#stopping === null && this.#claimAgain && this.#mayClaim) {
       const next = this.#nextClaim()
       if (next === null) return
       // Where the last claim left more, the next one need not wait for what this one finds.
-      this.#claimAgain = this.#wasFilledAhead
+      this.#claimAgain = this.#wasManyAhead
       void this.#claim(next)
     }
+  }
+
+  /** Fewer claims are under way than may be. */
+  get #mayClaim(): boolean {
+    return this.#claims < (this.#wasManyAhead ? MOST_CLAIMS : 1)
   }
 
   /** Null: there is no place, and enough is claimed ahead. */
@@ -367,7 +374,7 @@ export class Worker {
     this.#pace.noteGranted(ahead, Math.max(0, claimed.length - max))
     this.#boundWaiting(claimed)
     this.#wasFilled = claimed.length >= max
-    this.#wasFilledAhead = ahead > 0 && claimed.length >= max + ahead
+    this.#wasManyAhead = ahead >= MANY_AHEAD && claimed.length >= max + ahead
     // If the worker was woken meanwhile, there may be more.
     this.#hasNoneAhead = !this.#claimAgain && claimed.length < max + ahead
     // Behind one that is granted alone, there may be more.
@@ -517,7 +524,7 @@ export class Worker {
 
   /** Handlers that end in the same turn of the event loop are followed by one claim. */
   #claimSoon(): void {
-    if (!this.#claimAgain || this.#isClaimingSoon || this.#claims >= MOST_CLAIMS) return
+    if (!this.#claimAgain || this.#isClaimingSoon || !this.#mayClaim) return
     if (this.#stopping !== null || this.#nextClaim() === null) return
     this.#isClaimingSoon = true
     this.#parts.timing.soon(() => {

@@ -20,9 +20,10 @@ import type { Line } from './lines.ts'
 import { parseLine } from './lines.ts'
 import { STORE_OPTIONS } from './store-options.ts'
 import { Witness } from './witness.ts'
+import { IS_LONG } from '../../support/campaign.ts'
 
 const SEED = Number(process.env['PAWL_SEED'] ?? 1)
-const KILLS = process.env['PAWL_CAMPAIGN'] === 'long' ? 3_000 : 60
+const KILLS = IS_LONG ? 3_000 : 60
 const KILLS_PER_DIRECTORY = Math.min(KILLS, 200)
 /** Kills come when they come: a first directory that was not killed in all of these is killed on. */
 const STAGES = ['opening', 'work', 'a change of segments', 'a checkpoint']

@@ -9,7 +9,8 @@ import type { Result } from './examining.ts'
 import { tryDamages } from './examining.ts'
 import type { Sample } from './sample-log.ts'
 import { lagging, sampleLog } from './sample-log.ts'
-import { isLong, openStore } from './setting.ts'
+import { openStore } from './setting.ts'
+import { IS_LONG } from '../../support/campaign.ts'
 
 /** With a mark that is right, one that lags in the last segment, and one in the segment before. */
 let samples: readonly Sample[]
@@ -48,19 +49,19 @@ describe('a damaged log', () => {
   })
 
   it('never loses an entry by a bit that flipped', async () => {
-    const step = isLong ? 1 : 523
+    const step = IS_LONG ? 1 : 523
     const results = await campaign('bit flips', (one) => flips(one, step))
     expect(results.shorter).toBe(0)
     expect(results.corrupt).toBeGreaterThan(results.full)
   })
 
   it('never loses an entry by a bit that flipped where nothing was written', async () => {
-    const step = isLong ? 101 : 32_009
+    const step = IS_LONG ? 101 : 32_009
     await campaign('bit flips in zeros', (one) => flipsInZeros(one, step))
   })
 
   it('never ends before its mark, whatever length a file is cut to', async () => {
-    const step = isLong ? 1 : 227
+    const step = IS_LONG ? 1 : 227
     await campaign('truncations', (one) => truncations(one, step))
   })
 

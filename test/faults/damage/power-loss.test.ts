@@ -6,9 +6,10 @@ import { describe, expect, it } from 'vitest'
 import { SimDisk } from '../sim/sim-disk.ts'
 import type { Ending, Losses } from './losing-power.ts'
 import { losePower, losePowerLater } from './losing-power.ts'
-import { isLong, openStore, openWithCheckpoints, openWithoutHistory } from './setting.ts'
+import { openStore, openWithCheckpoints, openWithoutHistory } from './setting.ts'
 import { SHORT_STORY, STORY, STORY_WITHOUT_HISTORY } from './story.ts'
 import { referenceOf, tellOn } from './story-run.ts'
+import { IS_LONG } from '../../support/campaign.ts'
 
 function say(name: string, { moments, disks }: Losses): void {
   const [lost, left] = [moments, disks].map((count) => count.toLocaleString('en'))
@@ -45,7 +46,7 @@ describe('what is looked at once', () => {
 describe('a power loss', () => {
   it('loses nothing that was answered, whenever it comes', async () => {
     const reference = await referenceOf(openStore, STORY)
-    const outcomes = isLong ? 2_000 : 12
+    const outcomes = IS_LONG ? 2_000 : 12
     const losses = await losePower(reference, openStore, { outcomes, again: () => false })
     expect(losses.problems).toEqual([])
     say('once', losses)
@@ -55,9 +56,9 @@ describe('a power loss', () => {
   it('loses nothing that was answered while checkpoints are made', async () => {
     const reference = await referenceOf(openWithCheckpoints, STORY)
     const losses = await losePower(reference, openWithCheckpoints, {
-      outcomes: isLong ? 200 : 4,
+      outcomes: IS_LONG ? 200 : 4,
       again: () => false,
-      step: isLong ? 1 : 2,
+      step: IS_LONG ? 1 : 2,
     })
     expect(losses.problems).toEqual([])
     say('with checkpoints', losses)
@@ -71,9 +72,9 @@ describe('a power loss', () => {
     expect(told.paths().filter((path) => path.endsWith(first))).toEqual([`/archive${first}`])
     const reference = await referenceOf(openWithoutHistory, STORY_WITHOUT_HISTORY)
     const losses = await losePower(reference, openWithoutHistory, {
-      outcomes: isLong ? 100 : 2,
+      outcomes: IS_LONG ? 100 : 2,
       again: () => false,
-      step: isLong ? 1 : 4,
+      step: IS_LONG ? 1 : 4,
     })
     expect(losses.problems).toEqual([])
     say('without history', losses)
@@ -82,7 +83,7 @@ describe('a power loss', () => {
 
   it('loses nothing if another one comes while the store is opened again', async () => {
     const reference = await referenceOf(openStore, SHORT_STORY)
-    const plan = { outcomes: isLong ? 64 : 4, again: isLong ? always : sometimes }
+    const plan = { outcomes: IS_LONG ? 64 : 4, again: IS_LONG ? always : sometimes }
     const losses = await losePower(reference, openStore, plan)
     expect(losses.problems).toEqual([])
     say('twice', losses)
@@ -90,7 +91,7 @@ describe('a power loss', () => {
 
   it.each(ENDINGS)('loses nothing $name, when another one has gone on', async (one) => {
     const reference = await referenceOf(openStore, SHORT_STORY)
-    const outcomes = isLong ? 500 : 6
+    const outcomes = IS_LONG ? 500 : 6
     const plan = { outcomes, again: () => false }
     const losses = await losePowerLater(reference, openStore, one.ending, plan)
     expect(losses.problems).toEqual([])

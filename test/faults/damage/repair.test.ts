@@ -22,11 +22,11 @@ import {
   openOn,
   plainWorld,
 } from './grown-store.ts'
+import { IS_LONG } from '../../support/campaign.ts'
 
 const MARK = `${FOLDER}/MARK`
 const SEGMENT_HEAD = 4_096
 /** Whether campaigns go through everything, and not through a sample. */
-const isLong = process.env['PAWL_CAMPAIGN'] === 'long'
 
 let whole: SimDisk
 let entries: PositionedEntry[]
@@ -413,8 +413,8 @@ describe('repair that is interrupted', () => {
     const before = contents(start)
     let tried = 0
     for await (const { disk, call, isDone } of everyCrash(start.clone(), repairAll)) {
-      if (!isLong && !isDone && call % 3 !== 0) continue
-      for (const left of disk.outcomes(isLong ? 32 : 3, call)) {
+      if (!IS_LONG && !isDone && call % 3 !== 0) continue
+      for (const left of disk.outcomes(IS_LONG ? 32 : 3, call)) {
         // While it only looks, nothing can go wrong that is not tested above.
         if (isDeepStrictEqual(contents(left), before)) continue
         tried += 1

@@ -10,6 +10,7 @@ import type { DirectoryOptions } from '../../../src/store/directory/open-directo
 import { openDirectory } from '../../../src/store/directory/open-directory.ts'
 import type { PositionedEntry, Store } from '../../../src/store/store.ts'
 import type { SimDisk } from '../sim/sim-disk.ts'
+import { IS_LONG } from '../../support/campaign.ts'
 
 vi.mock('../../../src/store/random.ts', () => ({
   newSessionName: (kind: string): string => `${kind}-session`,
@@ -24,8 +25,7 @@ export const SEGMENT_BYTES = 16_384
 export const RESERVE_BYTES = 1_024
 
 /** Whether campaigns go through everything, and not through a sample. */
-export const isLong = process.env['PAWL_CAMPAIGN'] === 'long'
-if (isLong) vi.setConfig({ testTimeout: 4 * 3_600_000 })
+if (IS_LONG) vi.setConfig({ testTimeout: 4 * 3_600_000 })
 
 export class TestClock {
   time = 1_700_000_000_000

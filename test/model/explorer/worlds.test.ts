@@ -14,53 +14,46 @@ import { candidates, describeParts, retell, storyOf } from './trace.ts'
 
 const COMPLETE = SCOPES.filter((scope) => scope.name !== 'large')
 
-/** Worlds of hundreds of thousands of states: `npm run explore`, and so `test:long`, go to their ends. */
-const MANY_STATES = new Set(['names', 'limits', 'whole'])
-const STATES_OF_MANY = 150_000
+/**
+ * Most worlds end before. `npm run explore`, and so `test:long`, go to the ends of all of them.
+ */
+const MOST_STATES = 15_000
 
-/** Among so many states of a world, the first, are those whose stories are told again. */
-const TOLD_STATES = 20_000
+/** Those that must end before: a rule that lets them grow is noticed here. */
+const SMALL = new Set([
+  'plain',
+  'presence',
+  'finishing',
+  'schedule',
+  'rescheduled-segments',
+  'rescheduled-waits',
+  'replace',
+  'streams',
+  'snoozes',
+  'clock',
+])
 
-/** Worlds whose stories are told again, right after they were explored. */
-const TOLD = COMPLETE.filter((scope) => scope.name !== 'whole')
-
-const isMany = ({ name }: { readonly name: string }): boolean => MANY_STATES.has(name)
-
-describe.each(COMPLETE.filter(isMany))('a world of many states: $name', (scope) => {
-  it('is explored by breadth, and no invariant is broken on the way', () => {
-    const result = explore(scope, undefined, { states: STATES_OF_MANY })
-    expect(violationText(result)).toEqual([])
-    expect(result.states).toBeGreaterThanOrEqual(STATES_OF_MANY)
-    if (TOLD.includes(scope)) mustBeReal(result)
-  })
-})
-
-const SMALL = COMPLETE.filter((scope) => !isMany(scope))
-
-describe.each(SMALL)('a world that can be explored to the end: $name', (scope) => {
+describe.each(COMPLETE)('a small world: $name', (scope) => {
   let result: Result | null = null
   /** What is behind it is as large as the world. */
   afterAll(() => (result = null))
 
-  it.each([[scope.name, scope.about]])(
-    '%s (%s): no state is left, and no invariant is broken',
-    () => {
-      result = explore(scope)
-      expect(violationText(result)).toEqual([])
-      expect(result.complete).toBe(true)
-    },
-  )
+  it.each([[scope.name, scope.about]])('%s (%s): no invariant is broken', () => {
+    result = explore(scope, undefined, { states: MOST_STATES })
+    expect(violationText(result)).toEqual([])
+    if (SMALL.has(scope.name)) expect(result.complete).toBe(true)
+    else expect(result.complete || result.states >= MOST_STATES).toBe(true)
+  })
 
-  it.each(TOLD.filter((one) => one === scope).map(({ name }) => [name]))(
+  it.each([[scope.name]])(
     'in %s, stories sent to an authority with a log lead to the same states, and so does replay',
-    () => mustBeReal(result ?? explore(scope, undefined, { states: TOLD_STATES })),
+    () => mustBeReal(result ?? explore(scope, undefined, { states: MOST_STATES })),
   )
 })
 
 function mustBeReal(result: Result): void {
-  const states = Math.min(result.states, TOLD_STATES)
   for (let i = 1; i <= 25; i++) {
-    const story = storyOf(result, Math.floor(((states - 1) * i) / 25))
+    const story = storyOf(result, Math.floor(((result.states - 1) * i) / 25))
     const { authority, parts } = retell(result, story)
     expect(result.canonical(parts)).toEqual(result.canonical(story.parts))
     expect(describeParts(result, parts)).toEqual(describeParts(result, story.parts))
@@ -70,9 +63,9 @@ function mustBeReal(result: Result): void {
 
 describe('a larger world', () => {
   it('is explored by breadth, and no invariant is broken on the way', () => {
-    const result = explore(findScope('large'), undefined, { states: 300_000 })
+    const result = explore(findScope('large'), undefined, { states: MOST_STATES })
     expect(violationText(result)).toEqual([])
-    expect(result.states).toBeGreaterThanOrEqual(300_000)
+    expect(result.states).toBeGreaterThanOrEqual(MOST_STATES)
   })
 })
 

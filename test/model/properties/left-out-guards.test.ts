@@ -6,6 +6,7 @@ import { listGuards, rulesWithout } from '../../../src/kernel/index.ts'
 import { isNoted, rulesNoting } from '../../support/noting-rules.ts'
 import { firstDifference } from './comparison.ts'
 import { Dice } from './dice.ts'
+import { IS_LONG } from '../../support/campaign.ts'
 
 function* numbersFrom(seed: number, length: number): Generator<number> {
   const dice = new Dice(seed)
@@ -54,8 +55,17 @@ describe('the comparison', () => {
     'RetryTask.not-suspended',
   ])
 
-  const guards = listGuards().map((guard) => guard.id)
-  it.each(guards.filter((id) => !silent.has(id)))('finds a left-out guard: %s', (guard) => {
+  /** Found only after many runs: `test:long` looks for them. */
+  const rare = new Set([
+    'EndWait.name-free',
+    'EndWait.definition-not-older',
+    'SubmitJob.callee-promised',
+  ])
+
+  const guards = listGuards()
+    .map(({ id }) => id)
+    .filter((id) => !silent.has(id) && (IS_LONG || !rare.has(id)))
+  it.each(guards)('finds a left-out guard: %s', (guard) => {
     expect(isFound(guard)).toBe(true)
   })
 })

@@ -1,14 +1,14 @@
 /**
- * How many random steps the properties take, and how a property runs over them. `npm test` takes a
- * quarter of what each round of `npm run test:long` does.
+ * How many random steps the properties take, and how a property runs over them. `npm test` takes an
+ * eighth of what each round of `npm run test:long` does.
  *
  * A step is one command that the kernel decided. Every property counts its own and must reach its
  * share; all shares together are the promise of `TOTAL_STEPS`.
  */
 import { array, assert, integer, noBias, property } from 'fast-check'
+import { IS_LONG } from '../../support/campaign.ts'
 
-const IS_LONG = process.env['PAWL_CAMPAIGN'] === 'long'
-const PART = IS_LONG ? 1 : 1 / 4
+const PART = IS_LONG ? 1 : 1 / 8
 
 export const TOTAL_STEPS = 2_000_000 * PART
 

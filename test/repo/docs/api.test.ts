@@ -129,6 +129,7 @@ const OPTIONS = [
 
 const PARTS = [
   'RunContext',
+  'RunWaits',
   'StageContext',
   'FailureContext',
   'SegmentContext',

@@ -132,6 +132,25 @@ describe('the package', () => {
     expect(ran).toEqual({ code: 0, output: '' })
   })
 
+  it('is required from CommonJS, where Node loads modules by `require`', async () => {
+    const text = [
+      `const { open, job } = require('pawl')`,
+      `const hello = job('hello', { run: () => 'from CommonJS' })`,
+      `void (async () => {`,
+      `  const pawl = await open('memory:')`,
+      `  pawl.work([hello])`,
+      `  console.log(await (await pawl.submit(hello)).result())`,
+      `  await pawl.close()`,
+      `})()`,
+    ]
+    await writeFile(join(app, 'common.cjs'), text.join('\n'))
+    const { code, output } = await node(app, 'common.cjs')
+    const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
+    const isLoaded = major > 22 || (major === 22 && minor >= 12) || (major === 20 && minor >= 19)
+    expect(code, output).toBe(isLoaded ? 0 : 1)
+    expect(output).toContain(isLoaded ? 'from CommonJS' : 'ERR_REQUIRE_ESM')
+  })
+
   it("runs a new user's first job, in under 20 lines that compile under strict", async () => {
     expect(FIRST_JOB.trimEnd().split('\n').length).toBeLessThan(20)
     expect(await compile(app, 'first', FIRST_JOB)).toEqual({ code: 0, output: '' })

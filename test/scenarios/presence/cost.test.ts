@@ -24,6 +24,7 @@ import { buildFiles, removeBuilt, THREADS } from '../../support/built.ts'
 import { freshFile } from '../../support/sqlite.ts'
 import type { SharedPlace } from '../shared/places.ts'
 import { SHARED } from '../shared/places.ts'
+import { IS_LONG } from '../../support/campaign.ts'
 
 /** On a calm machine a few are enough; on a busy one it goes on until it has seen some calm seconds. */
 const FEWEST_ROUNDS = 5
@@ -78,7 +79,6 @@ function lowerQuartile(values: readonly number[]): number {
 }
 
 /** Times are noise beside other tests; what presence does is counted below, in every run. */
-const IS_LONG = process.env['PAWL_CAMPAIGN'] === 'long'
 
 describe.runIf(IS_LONG).each(Object.keys(SHARED))('sixteen processes: %s', (name) => {
   it('presence takes at most 2 % of what the cores can do', async () => {
@@ -147,7 +147,8 @@ class SteppedProcess {
       now,
       workers: new Set([this.worker as unknown as Worker]),
       softState: this.softState,
-      onStalled: null,
+      onStalled: () => undefined,
+      wantsStalled: () => false,
     })
   }
 

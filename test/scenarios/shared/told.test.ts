@@ -8,8 +8,9 @@ import { job, typed } from '../../../src/index.ts'
 import { Dice } from '../../model/properties/dice.ts'
 import { spread } from './jobs.ts'
 import { engineAt, SHARED } from './places.ts'
+import { IS_LONG } from '../../support/campaign.ts'
 
-const ROUNDS = process.env['PAWL_CAMPAIGN'] === 'long' ? 300 : 25
+const ROUNDS = IS_LONG ? 300 : 25
 const SEED = Number(process.env['PAWL_SEED'] ?? 1)
 /** Long after all of them should be over, and before anything is found by chance. */
 const LATE_MS = 8_000

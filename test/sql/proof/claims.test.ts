@@ -12,8 +12,8 @@ import { plain } from '../../support/specs.ts'
 import { dialectOf, openAt } from './addresses.ts'
 import { checkLog } from './log-check.ts'
 import { DATABASE_NAMES, freshAddress } from './stores.ts'
+import { IS_LONG } from '../../support/campaign.ts'
 
-const IS_LONG = process.env['PAWL_CAMPAIGN'] === 'long'
 const SEED = Number(process.env['PAWL_SEED'] ?? 1)
 const STEPS = IS_LONG ? 3_000 : 150
 const by = { by: 'ops', reason: 'because' }

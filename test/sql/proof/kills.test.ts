@@ -17,8 +17,8 @@ import { ALL_QUEUES, Load, queueBounds } from './load.ts'
 import type { LoadTask } from './load-child.ts'
 import { checkLog } from './log-check.ts'
 import { DATABASE_NAMES, freshAddress } from './stores.ts'
+import { IS_LONG } from '../../support/campaign.ts'
 
-const IS_LONG = process.env['PAWL_CAMPAIGN'] === 'long'
 const SEED = Number(process.env['PAWL_SEED'] ?? 1)
 const PROCESSES = 3
 const KILLS = IS_LONG ? 300 : 9

@@ -14,13 +14,14 @@ import type { Address } from './addresses.ts'
 import { dialectOf, openAt } from './addresses.ts'
 import { checkLog } from './log-check.ts'
 import { DATABASE_NAMES, freshAddress } from './stores.ts'
+import { IS_LONG } from '../../support/campaign.ts'
 
 /** Before it is sent; while the server has it; when it is done, and the answer is on its way. */
 const MOMENTS = ['before', 'during', 'behind'] as const
 type Moment = (typeof MOMENTS)[number]
 
 /** Each run is cut at one of the moments; in a long campaign at all of them. */
-const STRIDE = process.env['PAWL_CAMPAIGN'] === 'long' ? 1 : MOMENTS.length
+const STRIDE = IS_LONG ? 1 : 2 * MOMENTS.length - 1
 
 /** Gives what ends a connection: its user only sees that it is gone. */
 type Aim = (connection: Connection) => Promise<() => Promise<unknown>>

@@ -15,8 +15,9 @@ import { plain } from '../../support/specs.ts'
 import type { Address } from './addresses.ts'
 import { dialectOf, openAt } from './addresses.ts'
 import { DATABASE_NAMES, freshAddress } from './stores.ts'
+import { IS_LONG } from '../../support/campaign.ts'
 
-const SIZES = process.env['PAWL_CAMPAIGN'] === 'long' ? [0, 1_000, 100_000] : [0, 2_000]
+const SIZES = IS_LONG ? [0, 1_000, 100_000] : [0, 2_000]
 const BATCH = 500
 /** Each is in the way of every job, many times a second, or is what a monitor asks for. */
 const HOT: readonly (keyof Statements)[] = [

@@ -11,8 +11,8 @@ import { plausibleCommand } from '../../model/properties/plausible.ts'
 import { dialectOf, openAt } from './addresses.ts'
 import { checkLog } from './log-check.ts'
 import { DATABASE_NAMES, freshAddress } from './stores.ts'
+import { IS_LONG } from '../../support/campaign.ts'
 
-const IS_LONG = process.env['PAWL_CAMPAIGN'] === 'long'
 const SEED = Number(process.env['PAWL_SEED'] ?? 1)
 const STORES = 3
 const STEPS = IS_LONG ? 5_000 : 80

@@ -56,10 +56,7 @@ const ALL = {
     'is one second, three times, when nobody says otherwise',
   ),
   noEffectBefore: at(`${KERNEL}/guards.test.ts`, 'is refused by %s, because there is none yet'),
-  worlds: at(
-    `${MODEL}/explorer/worlds.test.ts`,
-    '%s (%s): no state is left, and no invariant is broken',
-  ),
+  worlds: at(`${MODEL}/explorer/worlds.test.ts`, '%s (%s): no invariant is broken'),
   storiesRetold: at(
     `${MODEL}/explorer/worlds.test.ts`,
     'in %s, stories sent to an authority with a log lead to the same states, and so does replay',
