@@ -376,7 +376,7 @@ export class Ledger implements Indexes {
 
   #takeBackDue(parked: ParkedJobs): void {
     for (let next = parked.dueAt(this.#now); next !== null; next = parked.dueAt(this.#now)) {
-      this.counter.becameDue(next, this.#before, this.#now)
+      // AFTER it, the ready-index says that its time has come: it is counted then.
       this.#takeBack(next)
     }
   }
