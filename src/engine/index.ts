@@ -53,7 +53,7 @@ export type {
   QueueListItem,
 } from './inspect/counts.ts'
 export type { BulkReport, PaceOptions } from './operator/batch-run.ts'
-export type { BulkAction, BulkFilter, BulkOptions } from './operator/bulk.ts'
+export type { BulkAction, BulkFilter, BulkOptions } from './client/bulk.ts'
 export type { QueueInfo } from './inspect/queue-info.ts'
 export type { Notice } from './pawl-parts.ts'
 export { Pawl } from './pawl.ts'

@@ -13,7 +13,7 @@ import type {
   SubmitArguments,
   SubmitItem,
 } from '../definition/index.ts'
-import { InvalidDefinition, NO_DEFAULTS } from '../definition/index.ts'
+import { NO_DEFAULTS } from '../definition/index.ts'
 import type { Command } from '../kernel/index.ts'
 import type { Timing } from '../store/clock.ts'
 import { CommandBatcher } from '../store/command-batcher.ts'
@@ -64,9 +64,8 @@ import { queueInfo } from './inspect/queue-info.ts'
 import { SoftState } from './inspect/soft-state.ts'
 import type { WorkerInfo } from './inspect/worker-info.ts'
 import { servesChannel } from './inspect/worker-info.ts'
-import type { BulkReport } from './operator/batch-run.ts'
-import type { BulkAction, BulkFilter, BulkOptions } from './operator/bulk.ts'
-import { bulk } from './operator/bulk.ts'
+import type { BulkAction, BulkFilter, BulkOptions, BulkReport } from './client/bulk.ts'
+import { bulk } from './client/bulk.ts'
 import type { EraseOptions } from './operator/erasure.ts'
 import { Erasure } from './operator/erasure.ts'
 import type {
@@ -268,29 +267,18 @@ export class Pawl {
     return jobInfo(this.#parts.store, view, { progress, lines, stalledSince })
   }
 
-  /** In order of submission, the oldest or the newest first, page by page. */
   async list(filter: ListFilter = {}): Promise<JobList> {
     return listJobs(this.#parts.store, filter)
   }
 
-  /** How many jobs are in each state, and by type, queue, tag or error. The store keeps the counts. */
   async counts(filter: CountsOptions = {}): Promise<Counts> {
     return countJobs(this.#parts.store, filter)
   }
 
-  /**
-   * One action for all jobs that a filter lets through, at a rate. Each is done, or refused, as the call for a single
-   * job would be, so that it can be stopped anywhere and made again.
-   */
-  async bulk(
-    action: BulkAction,
-    filter: BulkFilter,
-    options: BulkOptions = {},
-  ): Promise<BulkReport> {
-    const { store, timing } = this.#parts
-    const closing = this.#closed.signal
-    const parts = { store, timing, closing, operator: this.#operator, now: this.#now }
-    return bulk(parts, action, filter, options)
+  /** Does to all jobs that a filter lets through what the call for one does; to be stopped, and made again, anywhere. */
+  async bulk(action: BulkAction, filter: BulkFilter, options?: BulkOptions): Promise<BulkReport> {
+    const own = { closing: this.#closed.signal, operator: this.#operator, now: this.#now }
+    return bulk({ ...this.#parts, ...own }, action, filter, options)
   }
 
   /** Everything that happened to a job, oldest first: what, when, who and why, and its state by it. */
@@ -345,11 +333,9 @@ export class Pawl {
 
   /** Why is this job not running? Every reason that holds now. */
   async explain(id: string): Promise<Explanation> {
-    const { store } = this.#parts
     const workers = await this.#presenceLoop.workers()
     const stalled = await this.#presenceLoop.stalledTasks(id)
-    const hasUnknownWorkers = store.onNews !== undefined && store.presence === undefined
-    return explain({ store, workers, hasUnknownWorkers, now: this.#now(), stalled }, id)
+    return explain({ store: this.#parts.store, workers, now: this.#now(), stalled }, id)
   }
 
   /**
@@ -477,15 +463,13 @@ export class Pawl {
     return this.#operator.resume(queue, actor)
   }
 
-  /** All that were configured or that jobs are in, by name, with how many jobs are in each state. */
   async queues(): Promise<readonly QueueListItem[]> {
     return listQueues(this.#parts.store)
   }
 
   /** A queue that was never configured has no bounds. */
   async queue(name: string): Promise<QueueInfo> {
-    const view = await this.#parts.store.query({ kind: 'queue', queue: name })
-    return queueInfo(view, this.#now())
+    return queueInfo(await this.#parts.store.query({ kind: 'queue', queue: name }), this.#now())
   }
 
   /** Says what holds for the queue from now on, as a whole: an option that is left out is reset. */
@@ -524,11 +508,7 @@ export class Pawl {
   /** A copy of the store as it is now, with its artifacts, in an empty folder, while work goes on. */
   async backup(to: string, options: BackupOptions = {}): Promise<Backup> {
     CALL_OPTIONS.backup.assert(options, 'backup()')
-    const { backup } = this.#parts
-    if (backup === null) {
-      throw new InvalidDefinition('An engine in memory has nothing to back up: open a directory.')
-    }
-    const { store } = this.#parts
+    const { backup, store } = this.#parts
     const parts = { backup, place: this.#place, store: store.id ?? null, sweep: this.#sweep }
     return backUp(parts, to, options)
   }

@@ -71,8 +71,6 @@ interface ExplainParts {
   readonly store: Store
   /** Of all processes; without presence, of this one. */
   readonly workers: readonly WorkerInfo[]
-  /** Other processes may have workers that are not known here. */
-  readonly hasUnknownWorkers: boolean
   readonly now: number
   /** Tasks of the job of which nothing is heard. */
   readonly stalled: readonly StalledTask[]
@@ -271,12 +269,14 @@ function limitReason(
 }
 
 function workerReasons(
-  { workers, hasUnknownWorkers }: ExplainParts,
+  { workers, store }: ExplainParts,
   type: string,
   task: Task,
   stage: string | null,
 ): Reason[] {
   const { queue } = task.policy
+  // Other processes may have workers that are not known here.
+  const hasUnknownWorkers = store.onNews !== undefined && store.presence === undefined
   const serving = workers.filter((worker) => servesChannel(worker, type, queue, stage))
   if (serving.length === 0) {
     const what = stage === null ? `jobs '${type}'` : `stage '${stage}' of pipeline '${type}'`

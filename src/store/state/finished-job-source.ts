@@ -1,7 +1,8 @@
 /**
- * Where a ledger finds jobs that are over and not in memory, and what it throws when one cannot be read.
+ * Where a ledger finds jobs that are over and not in memory, and what it throws if one cannot be read.
  */
-import type { Job } from '../../kernel/index.ts'
+import type { Command, CommitExecution, Job, SubmitJob } from '../../kernel/index.ts'
+import { standsAlone } from '../../kernel/index.ts'
 import type { CorruptLog, JobRecord } from '../../log/index.ts'
 
 /** Where a ledger finds jobs that are over: it evicts them, and asks when a command names one. */
@@ -28,4 +29,11 @@ export class Undecided extends Error {
     this.name = 'Undecided'
     this.cause = cause
   }
+}
+
+/** The command is decided on the one job that it names: no other is read for it. */
+export function namesOneJob(command: Command): command is SubmitJob | CommitExecution {
+  if (command.type === 'CommitExecution') return typeof command.job === 'string'
+  if (command.type !== 'SubmitJob' || typeof command.job !== 'string') return false
+  return standsAlone(command.spec)
 }

@@ -15,7 +15,6 @@
  */
 import type {
   Command,
-  CommitExecution,
   Decision,
   Entry,
   Indexes,
@@ -26,7 +25,6 @@ import type {
   LimitUse,
   QueueEntry,
   StageOpened,
-  SubmitJob,
   Tallies,
   Task,
   TaskEntry,
@@ -54,7 +52,6 @@ import {
   NO_TALLIES,
   noReads,
   openableStages,
-  standsAlone,
   takesToken,
   tasksOf,
 } from '../../kernel/index.ts'
@@ -64,7 +61,7 @@ import type { ClaimRequest } from '../claim-request.ts'
 import { mayBeClaimedAhead, mostLeases } from '../claim-request.ts'
 import { checksAfter, checksOf, checksOfEnd } from './call-checks.ts'
 import type { FinishedJobSource } from './finished-job-source.ts'
-import { Undecided } from './finished-job-source.ts'
+import { namesOneJob, Undecided } from './finished-job-source.ts'
 import { HeldLeases } from './held-leases.ts'
 import { JobCounter } from './job-counts.ts'
 import { JobsByKey, LiveJobMap } from './live-job-map.ts'
@@ -650,14 +647,11 @@ export class Ledger implements Indexes {
   }
 
   #countDuePipelines(): void {
-    for (const id of this.counter.dueBy(this.#now)) {
-      const job = this.inMemory(id)
-      if (job !== undefined) this.#countPipeline(job)
-    }
+    for (const id of this.counter.dueBy(this.#now)) this.#countPipeline(this.inMemory(id))
   }
 
-  #countPipeline(job: Job): void {
-    this.counter.updatePipeline(job, this.#tallies.of(job), this.#now)
+  #countPipeline(job: Job | undefined): void {
+    if (job !== undefined) this.counter.updatePipeline(job, this.#tallies.of(job), this.#now)
   }
 
   /** AFTER an entry was applied: brings the indexes up to date with what differs from the snapshot. */
@@ -690,11 +684,4 @@ export class Ledger implements Indexes {
     this.leases.granted(task, lease)
     this.ready.granted(task, lease.grantedAt, resumed, task === this.#offered)
   }
-}
-
-/** The command is decided on the one job that it names. */
-function namesOneJob(command: Command): command is SubmitJob | CommitExecution {
-  if (command.type === 'CommitExecution') return typeof command.job === 'string'
-  if (command.type !== 'SubmitJob' || typeof command.job !== 'string') return false
-  return standsAlone(command.spec)
 }

@@ -11,11 +11,13 @@ import { isFinal } from '../../kernel/index.ts'
 import type { Timing } from '../../store/clock.ts'
 import type { JobsPage, JobSummary, Store } from '../../store/index.ts'
 import type { Actor } from '../actor.ts'
-import type { ListFilter } from '../client/job-list.ts'
-import { assertJobFilter, jobsFilter, JOB_FILTER } from '../client/job-list.ts'
-import type { PaceOptions, BulkReport, Refusal } from './batch-run.ts'
-import { BATCH, BatchRun, SAMPLES } from './batch-run.ts'
-import type { Operator, RescheduleOptions } from './operator.ts'
+import type { ListFilter } from './job-list.ts'
+import { assertJobFilter, jobsFilter, JOB_FILTER } from './job-list.ts'
+import type { PaceOptions, BulkReport, Refusal } from '../operator/batch-run.ts'
+import { BATCH, BatchRun, SAMPLES } from '../operator/batch-run.ts'
+import type { Operator, RescheduleOptions } from '../operator/operator.ts'
+
+export type { BulkReport } from '../operator/batch-run.ts'
 
 export type BulkAction = 'cancel' | 'retry' | 'discard' | 'reschedule' | 'rerun'
 
