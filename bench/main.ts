@@ -16,6 +16,7 @@ import { benchPeers } from './peers.ts'
 import { benchPipelines } from './pipelines.ts'
 import { benchQuick } from './quick.ts'
 import { benchSql } from './sql.ts'
+import { benchWaiting } from './waiting.ts'
 
 /** The lines of the result, as soon as they are known. */
 type Bench = (
@@ -55,6 +56,10 @@ const BENCHES: Readonly<Record<string, { readonly what: string; readonly run: Be
   sql: {
     what: 'the stores on SQLite and PostgreSQL, beside the least SQL of any queue (--help for more)',
     run: benchSql,
+  },
+  waiting: {
+    what: 'suspended jobs: what they take in memory, and many that are due at once (--help for more)',
+    run: benchWaiting,
   },
   compare: {
     what: 'two builds of Pawl by turns: time, cores, round trips, bytes and syncs (--help for more)',

@@ -7,6 +7,7 @@ import { idle } from './idle.ts'
 import { inspection } from './inspection.ts'
 import { outputs, segments } from './pipelines.ts'
 import { queues } from './queues.ts'
+import { reads } from './reads.ts'
 import { retention } from './retention.ts'
 import type { GrowthRow } from './row.ts'
 import { schedules } from './schedules.ts'
@@ -15,6 +16,7 @@ import { steps } from './steps.ts'
 export const ROWS: Readonly<Record<string, GrowthRow>> = {
   backlog,
   inspection,
+  reads,
   segments,
   outputs,
   schedules,

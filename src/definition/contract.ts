@@ -11,6 +11,7 @@ import { termNames, termsOf } from './job-definition.ts'
 import type { Upgrades } from './job-spec.ts'
 import { assertVersion, checkedVersion } from './job-spec.ts'
 import { KnownOptions, shown } from './known-options.ts'
+import type { AnyMessage } from './message-definition.ts'
 import type { Classify, ResultOf, Returned, RunContext } from './runnable.ts'
 import { checkedReuse, effectsByName } from './runnable.ts'
 import type { GivenTo, MaybeSchema, ValueOf } from './standard-schema.ts'
@@ -18,18 +19,22 @@ import type { GivenTo, MaybeSchema, ValueOf } from './standard-schema.ts'
 /** What only a handler has. */
 type OfHandler = 'run' | 'effects' | 'classify' | 'reuse' | 'upgrades'
 
-export type ContractOptions<S extends MaybeSchema, O extends MaybeSchema> = Omit<
-  JobOptions<S, O, readonly [], unknown>,
-  OfHandler
->
+export type ContractOptions<
+  S extends MaybeSchema,
+  O extends MaybeSchema,
+  M extends readonly AnyMessage[] = readonly AnyMessage[],
+> = Omit<JobOptions<S, O, readonly [], unknown, M>, OfHandler>
 
 export interface Contract<
   Name extends string,
   S extends MaybeSchema,
   O extends MaybeSchema,
+  M extends readonly AnyMessage[] = readonly AnyMessage[],
 > extends JobDefinition<Name, GivenTo<S>, ResultOf<O, unknown>> {
   readonly input: S
   readonly output: O
+  /** Only for the compiler. */
+  readonly messageTypes?: M
 }
 
 export interface HandlerOptions<
@@ -37,6 +42,7 @@ export interface HandlerOptions<
   O extends MaybeSchema,
   E extends readonly AnyEffect[],
   R extends Returned<O>,
+  M extends readonly AnyMessage[] = readonly AnyMessage[],
 > {
   /** The effects that its commits may promise. */
   readonly effects?: E
@@ -46,7 +52,7 @@ export interface HandlerOptions<
   readonly classify?: Classify
   /** As of a job: a valid artifact of an earlier attempt is the output, and the handler is not run. */
   readonly reuse?: 'valid'
-  readonly run: (context: RunContext<ValueOf<S>, E>) => R | Promise<R>
+  readonly run: (context: RunContext<ValueOf<S>, E, M, GivenTo<S>>) => R | Promise<R>
 }
 
 const { run: _, effects: _e, classify: _c, reuse: _r, upgrades: _u, ...CONTRACT_NAMES } = termNames
@@ -60,7 +66,8 @@ export function contract<
   const Name extends string,
   S extends MaybeSchema = undefined,
   O extends MaybeSchema = undefined,
->(name: Name, options: ContractOptions<S, O> = {}): Contract<Name, S, O> {
+  const M extends readonly AnyMessage[] = readonly [],
+>(name: Name, options: ContractOptions<S, O, M> = {}): Contract<Name, S, O, M> {
   const what = `contract '${name}'`
   if (typeof options === 'object' && options !== null && 'run' in options) {
     throw new InvalidDefinition(
@@ -77,7 +84,7 @@ export function contract<
       throw new InvalidDefinition(noHandler(name))
     },
     batch: null,
-  } as unknown as Contract<Name, S, O>
+  } as unknown as Contract<Name, S, O, M>
 }
 
 export function noHandler(name: string): string {
@@ -91,9 +98,10 @@ export function handle<
   O extends MaybeSchema,
   const E extends readonly AnyEffect[] = readonly [],
   R extends Returned<O> = Returned<O>,
+  M extends readonly AnyMessage[] = readonly AnyMessage[],
 >(
-  agreed: Contract<Name, S, O>,
-  handler: HandlerOptions<S, O, E, R> | HandlerOptions<S, O, E, R>['run'],
+  agreed: Contract<Name, S, O, M>,
+  handler: HandlerOptions<S, O, E, R, M> | HandlerOptions<S, O, E, R, M>['run'],
 ): JobDefinition<Name, GivenTo<S>, ResultOf<O, Awaited<R>>> {
   if (!(agreed as Partial<typeof agreed> | undefined)?.isContract) {
     throw new InvalidDefinition(

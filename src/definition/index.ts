@@ -18,8 +18,20 @@ export type {
 } from './commit.ts'
 export { isCommit, makeCommit } from './commit.ts'
 export type { ByInputOptions } from './by-input.ts'
+export type { Continuation } from './continuation.ts'
+export { continuedInput, isContinuation, makeContinuation, versionedInput } from './continuation.ts'
 export type { Contract, ContractOptions, HandlerOptions } from './contract.ts'
 export { contract, handle, noHandler } from './contract.ts'
+export type { FailedAt, FailedWhy } from './job-errors.ts'
+export {
+  JobDeadlinePassed,
+  JobFailed,
+  JobWasCancelled,
+  JobWasErased,
+  placeOf,
+} from './job-errors.ts'
+export type { LastStage } from './pipeline-result.ts'
+export { pipelineResult } from './pipeline-result.ts'
 export type { Duration } from './duration.ts'
 export { toMs } from './duration.ts'
 export type {
@@ -58,6 +70,17 @@ export { CHILD_NAMES, inputFor, inputOf, specOf, timeOf } from './job-spec.ts'
 export type { OptionNames } from './known-options.ts'
 export { KnownOptions, shown } from './known-options.ts'
 export { fromJson, toJson, UnreadablePayload, UnserializableValue } from './json-value.ts'
+export { assertFits } from './json-schema.ts'
+export type {
+  AnyMessage,
+  MessageDefinition,
+  MessageGiven,
+  MessageOptions,
+  MessageValue,
+} from './message-definition.ts'
+export { isMessage, message } from './message-definition.ts'
+export type { AskOptions, Question } from './question.ts'
+export { answerId, askedSchema, isAnswer, questionIdentity, questionSchema } from './question.ts'
 export type {
   AnyPipeline,
   FailureContext,
@@ -88,3 +111,4 @@ export type { ReadOutputs, SegmentOutput, StageOutputsPage } from './stage-outpu
 export { outputFrom, StageOutputs } from './stage-outputs.ts'
 export type { StandardSchema } from './standard-schema.ts'
 export { typed, validated, validatedStored } from './standard-schema.ts'
+export type { CallOptions, HandlerWait, RunWaits, WaitForOptions, WaitsGiven } from './waiting.ts'

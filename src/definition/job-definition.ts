@@ -14,6 +14,8 @@ import { assertName, InvalidDefinition } from './errors.ts'
 import type { ChildOptions, Upgrades } from './job-spec.ts'
 import { checkedVersion, CHILD_NAMES } from './job-spec.ts'
 import { KnownOptions } from './known-options.ts'
+import type { AnyMessage } from './message-definition.ts'
+import { messagesByName } from './message-definition.ts'
 import type { AnyPipeline } from './pipeline-definition.ts'
 import type { Policy, SaidPolicy } from './policy.ts'
 import { deadlineMsOf, POLICY_NAMES, saidIn, stalledRule, taskPolicy } from './policy.ts'
@@ -34,6 +36,7 @@ export interface JobOptions<
   O extends MaybeSchema,
   E extends readonly AnyEffect[],
   R,
+  M extends readonly AnyMessage[] = readonly AnyMessage[],
 >
   extends Omit<Policy, 'limits'>, ByInputOptions<GivenTo<S>> {
   /** Any Standard Schema. Without one the job takes no input. */
@@ -42,6 +45,8 @@ export interface JobOptions<
   readonly output?: O
   /** The effects that its commits may promise. */
   readonly effects?: E
+  /** The messages that can be sent to it, and that its handler may wait for. */
+  readonly messages?: M
   /**
    * How long after its submit a job may take, all attempts together: one that is not committed by then
    * fails. Default: for ever. A submit may say otherwise.
@@ -60,7 +65,7 @@ export interface JobOptions<
    * children. Default: the handler runs, and may ask `artifact(name).reuse()` itself.
    */
   readonly reuse?: 'valid'
-  readonly run: (context: RunContext<ValueOf<S>, E>) => R | Promise<R>
+  readonly run: (context: RunContext<ValueOf<S>, E, M, GivenTo<S>>) => R | Promise<R>
 }
 
 export interface JobDefinition<
@@ -118,6 +123,7 @@ export const termNames = {
   input: true,
   output: true,
   effects: true,
+  messages: true,
   deadline: true,
   version: true,
   upgrades: true,
@@ -127,7 +133,10 @@ export const termNames = {
 } as const
 const JOB_OPTIONS = new KnownOptions<JobOptions<MaybeSchema, MaybeSchema, [], unknown>>(termNames)
 const BATCH_OPTIONS = new KnownOptions<
-  BatchOptions<MaybeSchema, MaybeSchema, [], unknown> & { readonly reuse?: unknown }
+  BatchOptions<MaybeSchema, MaybeSchema, [], unknown> & {
+    readonly reuse?: unknown
+    readonly messages?: unknown
+  }
 >({ ...termNames, max: true })
 const A_HANDLER = `{ run: ({ input }) => … }`
 
@@ -137,9 +146,10 @@ export function job<
   O extends MaybeSchema = undefined,
   const E extends readonly AnyEffect[] = readonly [],
   R extends Returned<O> = Returned<O>,
+  const M extends readonly AnyMessage[] = readonly [],
 >(
   name: Name,
-  options: JobOptions<S, O, E, R>,
+  options: JobOptions<S, O, E, R, M>,
 ): JobDefinition<Name, GivenTo<S>, ResultOf<O, Awaited<R>>> {
   JOB_OPTIONS.assert(options, `job '${name}'`, `job('${name}', ${A_HANDLER})`)
   if (typeof options.run !== 'function') {
@@ -169,6 +179,7 @@ export function termsOf<Name extends string>(
     said: saidIn(options),
     stalled: stalledRule(options.stalled, what),
     effects: effectsByName(what, options.effects),
+    messages: messagesByName(what, options.messages),
     reuse: checkedReuse(options, what),
     upgrades: options.upgrades ?? {},
     classify: options.classify ?? null,
@@ -223,7 +234,7 @@ export type BatchOptions<
   O extends MaybeSchema,
   E extends readonly AnyEffect[],
   R,
-> = Omit<JobTerms<S, O, E>, 'reuse'> & {
+> = Omit<JobTerms<S, O, E>, 'reuse' | 'messages'> & {
   /** Jobs of one batch, at most. A worker never takes more than it has places for. */
   readonly max: number
   /**
@@ -257,6 +268,11 @@ export function batchJob<
   if ('reuse' in options) {
     throw new InvalidDefinition(
       `Batch job '${name}' takes no \`reuse\`: its items are run together. Ask artifact(name).reuse() for each.`,
+    )
+  }
+  if ('messages' in options) {
+    throw new InvalidDefinition(
+      `Batch job '${name}' takes no \`messages\`: its items run together, and cannot wait. Define it with job('${name}', …).`,
     )
   }
   if (!Number.isSafeInteger(max) || max < 1) {

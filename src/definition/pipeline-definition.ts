@@ -20,6 +20,8 @@ import { assertName, InvalidDefinition } from './errors.ts'
 import type { InputTerms, Upgrades } from './job-spec.ts'
 import { checkedVersion } from './job-spec.ts'
 import { KnownOptions } from './known-options.ts'
+import type { AnyMessage } from './message-definition.ts'
+import { messagesByName } from './message-definition.ts'
 import type { Policy, SaidPolicy } from './policy.ts'
 import { deadlineMsOf, POLICY_NAMES, saidIn, stalledRule, taskPolicy } from './policy.ts'
 import type { Classify, ResultOf, Returned, RunContext, Runnable } from './runnable.ts'
@@ -106,7 +108,8 @@ export interface StageContext<
   Value,
   Outputs,
   Effects extends readonly AnyEffect[],
-> extends RunContext<Value, Effects> {
+  Messages extends readonly AnyMessage[] = readonly AnyMessage[],
+> extends RunContext<Value, Effects, Messages> {
   readonly stage: StageDetails
   /** Of the stages that it names in `after`, by name. */
   readonly outputs: Outputs
@@ -118,7 +121,8 @@ export interface SegmentContext<
   Outputs,
   Effects extends readonly AnyEffect[],
   Segment,
-> extends StageContext<Value, Outputs, Effects> {
+  Messages extends readonly AnyMessage[] = readonly AnyMessage[],
+> extends StageContext<Value, Outputs, Effects, Messages> {
   readonly segment: Segment
   /** Its place in the array, from 0. */
   readonly index: number
@@ -152,18 +156,26 @@ type ContextFor<
   Each,
   Effects extends readonly AnyEffect[],
   OnFailure,
-> = StageOrSegment<Value, Stages, A, Each, Effects, OnFailure> &
+  Messages extends readonly AnyMessage[],
+> = StageOrSegment<Value, Stages, A, Each, Effects, OnFailure, Messages> &
   (OnFailure extends true ? FailureContext : unknown)
 
-type StageOrSegment<Value, Stages, A, Each, Effects extends readonly AnyEffect[], OnFailure> = [
+type StageOrSegment<
+  Value,
+  Stages,
+  A,
   Each,
-] extends [undefined]
-  ? StageContext<Value, OutputsFor<Stages, NamesIn<A>, OnFailure>, Effects>
+  Effects extends readonly AnyEffect[],
+  OnFailure,
+  Messages extends readonly AnyMessage[],
+> = [Each] extends [undefined]
+  ? StageContext<Value, OutputsFor<Stages, NamesIn<A>, OnFailure>, Effects, Messages>
   : SegmentContext<
       Value,
       OutputsFor<Stages, NamesIn<A>, OnFailure>,
       Effects,
-      SegmentIn<Value, Stages, Each>
+      SegmentIn<Value, Stages, Each>,
+      Messages
     >
 
 export interface StageOptions<
@@ -175,6 +187,7 @@ export interface StageOptions<
   OnFailure extends boolean,
   Context,
   R,
+  M extends readonly AnyMessage[] = readonly AnyMessage[],
 > extends Policy {
   /** The stage, or the stages, that must be done before. Default: none, it begins with the job. */
   readonly after?: A
@@ -193,6 +206,8 @@ export interface StageOptions<
   readonly output?: O
   /** The effects that its commits may promise. */
   readonly effects?: E
+  /** The messages that can be sent to it, and that its handler may wait for. */
+  readonly messages?: M
   /** Which errors are worth another attempt, and when; undefined leaves it to the default. */
   readonly classify?: Classify
   /** As of a job: a valid artifact of an earlier attempt is the output, and the handler is not run. */
@@ -290,6 +305,7 @@ export interface Pipeline<
     const Tolerate extends number = 0,
     const OnFailure extends boolean = false,
     R extends Returned<O> = Returned<O>,
+    const M extends readonly AnyMessage[] = readonly [],
   >(
     this: void,
     name: N & Unused<N, Stages>,
@@ -300,8 +316,9 @@ export interface Pipeline<
       E,
       Tolerate,
       OnFailure,
-      ContextFor<Value, Stages, A, Each, E, OnFailure>,
-      R
+      ContextFor<Value, Stages, A, Each, E, OnFailure, M>,
+      R,
+      M
     >,
   ): Pipeline<
     Name,
@@ -369,6 +386,7 @@ const STAGE_OPTIONS = new KnownOptions<AnyOptions>({
   version: true,
   output: true,
   effects: true,
+  messages: true,
   classify: true,
   reuse: true,
   run: true,
@@ -424,6 +442,7 @@ function stageOf(
     output: options.output,
     stalled: stalledRule(options.stalled ?? defaults.stalled, what),
     effects: effectsByName(what, options.effects),
+    messages: messagesByName(what, options.messages),
     reuse: checkedReuse(options, what),
     classify: options.classify ?? null,
     run: options.run as unknown as Runnable['run'],

@@ -7,9 +7,11 @@ import type { AnyEffect, EffectCall } from './effect-definition.ts'
 import { InvalidDefinition } from './errors.ts'
 import type { InputTerms } from './job-spec.ts'
 import { shown } from './known-options.ts'
+import type { AnyMessage } from './message-definition.ts'
 import type { StalledRule } from './policy.ts'
 import type { RetryAfter } from './retry-after.ts'
 import type { GivenTo, MaybeSchema, StandardSchema, ValueOf } from './standard-schema.ts'
+import type { RunWaits } from './waiting.ts'
 
 export interface JobDetails {
   readonly id: string
@@ -27,16 +29,26 @@ export interface JobDetails {
 }
 
 /** What a handler is given. Its functions need no `this`: handlers take them apart. */
-export interface RunContext<Value, Effects extends readonly AnyEffect[]> {
+export interface RunContext<
+  Value,
+  Effects extends readonly AnyEffect[],
+  Messages extends readonly AnyMessage[] = readonly AnyMessage[],
+  Given = never,
+> extends RunWaits<Messages> {
   readonly input: Value
   readonly job: JobDetails
-  /** Aborted with an `Aborted` as its reason: lease lost, cancelled, timed out or shutdown. */
+  /** Aborted with an `Aborted` as its reason: lease lost, cancelled, timed out, shutdown or suspended. */
   readonly signal: AbortSignal
   /**
    * Runs `work` and records what it gives, durably; a later attempt gets the record and does
    * not run it. It saves work, and is no place for effects: it may run more than once.
    */
   step<T>(this: void, name: string, work: () => T | Promise<T>): Promise<T>
+  /**
+   * Appends to a stream of the job that lasts, to be read by `handle.stream(name)`. Durable when it is
+   * resolved, and at the latest with the end of the attempt; it need not be awaited.
+   */
+  emit(this: void, name: string, value: unknown): Promise<void>
   /** How far it got, to be shown: a number from 0 to 1, or any JSON value. Not durable. */
   progress(this: void, value: unknown): void
   /** A line of text, to be shown. Not durable. */
@@ -45,6 +57,11 @@ export interface RunContext<Value, Effects extends readonly AnyEffect[]> {
   artifact(this: void, name: string): ArtifactDraft
   /** A file that a handler wrote, checked before a byte of it is used. */
   openArtifact(this: void, ref: ArtifactRef): Promise<StoredArtifact>
+  /**
+   * To be returned: the run is over, and the next one begins from the top with this input, without the steps
+   * and waits of this one. Messages that were not taken stay. Not in a stage, and not in a batch.
+   */
+  continueWith(this: void, ...input: Given extends undefined ? [] : [input: Given]): never
   /** The boundary, to be returned: output, effects and children become durable as one. */
   commit<Output>(
     this: void,
@@ -89,6 +106,8 @@ export interface Runnable extends InputTerms {
   /** Not stored with the job: the worker looks. */
   readonly stalled: StalledRule
   readonly effects: ReadonlyMap<string, AnyEffect>
+  /** That can be sent to it. */
+  readonly messages: ReadonlyMap<string, AnyMessage>
   /** A valid artifact of an earlier attempt is the output, and the handler is not run. */
   readonly reuse: 'valid' | null
   readonly classify: Classify | null

@@ -2,11 +2,12 @@
  * The options that each call of the engine takes, by their names: others are refused BEFORE anything is sent.
  */
 import type { ChildOptions, OptionNames } from '../definition/index.ts'
-import { CHILD_NAMES, KnownOptions } from '../definition/index.ts'
+import { CHILD_NAMES, InvalidDefinition, KnownOptions } from '../definition/index.ts'
 import type { WorkerOptions } from '../worker/index.ts'
 import type { Actor } from './actor.ts'
 import type { BackupOptions } from './artifacts/backup.ts'
-import type { ListFilter } from './client/job-list.ts'
+import type { AnswerOptions, InboxFilter } from './messages/inbox.ts'
+import type { SendOptions } from './messages/messages.ts'
 import type { EraseOptions } from './operator/erasure.ts'
 import type {
   DiscardOptions,
@@ -18,6 +19,7 @@ import type {
   RetryJobOptions,
 } from './operator/operator.ts'
 import type { ExecutionsFilter } from './inspect/executions.ts'
+import { assertWhole } from './whole-number.ts'
 import type { ScheduleOptions } from './schedule/terms.ts'
 
 const ACTOR: OptionNames<Actor> = { by: true, reason: true }
@@ -29,6 +31,9 @@ const PLACES = ['after', 'limit']
 
 export const CALL_OPTIONS = {
   actor: new KnownOptions<Actor>(ACTOR),
+  inbox: new KnownOptions<InboxFilter>({ for: true, type: true, job: true, limit: true }),
+  answer: new KnownOptions<AnswerOptions>({ ...ACTOR, stage: true, segment: true }),
+  send: new KnownOptions<SendOptions>({ ...ACTOR, id: true, stage: true, segment: true }),
   task: new KnownOptions<DiscardOptions>(TASK),
   retry: new KnownOptions<RetryJobOptions>({ ...TASK, input: true, definition: true }),
   force: new KnownOptions<ForceOptions>({ ...TASK, to: true, output: true }),
@@ -81,20 +86,18 @@ export const CALL_OPTIONS = {
   }),
 } as const
 
-const LIST = new KnownOptions<ListFilter>({
-  type: true,
-  state: true,
-  queue: true,
-  tag: true,
-  group: true,
-  key: true,
-  ...PAGE,
-})
 const EXECUTIONS = new KnownOptions<ExecutionsFilter>({ stage: true, segment: true, ...PAGE })
-export function assertListFilter(filter: unknown): void {
-  LIST.assertFilter(filter, 'list()', PLACES)
-}
-
 export function assertExecutionsFilter(filter: unknown): void {
   EXECUTIONS.assertFilter(filter, 'executions()', [...PLACES, 'stage', 'segment'])
+}
+
+export function assertLimit(limit: number | undefined): void {
+  if (limit !== undefined) assertWhole(limit, 'The limit of a page')
+}
+
+export function assertJobId(id: unknown): void {
+  if (typeof id === 'string') return
+  throw new InvalidDefinition(
+    `The id of a job is a text, not ${String(id)}: give the \`id\` of its handle.`,
+  )
 }

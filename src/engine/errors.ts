@@ -1,17 +1,11 @@
 /**
  * What a client is told when a job did not come to a good end, or a request was refused.
  */
-import type { Failure, JobState, Rejection } from '../kernel/index.ts'
+import { placeOf } from '../definition/index.ts'
+import type { Failure, Rejection } from '../kernel/index.ts'
 import { PawlError } from '../kernel/index.ts'
 import type { Outcome } from '../store/index.ts'
-import type { FailureReason } from './failure-reason.ts'
 import { lastErrorText } from './failure-reason.ts'
-
-/** For messages: where in a pipeline. */
-function placeOf(at: Outcome['at']): string {
-  if (at === null) return ''
-  return ` in stage '${at.stage}'${at.segment === null ? '' : `, segment ${at.segment}`}`
-}
 
 /** The store refused a command. Its `code` is that of the rejection. */
 export class Refused extends PawlError {
@@ -22,6 +16,18 @@ export class Refused extends PawlError {
     super(code, 'rejected', `${what} was refused (${code}): ${message}`, details)
     this.name = 'Refused'
     this.rejection = rejection
+  }
+}
+
+/** An answer to a question that does not count. Nothing was changed for the job. */
+export class AnswerRefused extends PawlError {
+  constructor(job: string, question: string, why: string) {
+    super(
+      'AnswerRefused',
+      'rejected',
+      `The answer to '${question}' of job ${job} does not count: ${why}.`,
+      { job, question },
+    )
   }
 }
 
@@ -70,24 +76,6 @@ export class UnknownJob extends PawlError {
   }
 }
 
-/** What the job was given, and resulted in, is gone. */
-export class JobWasErased extends PawlError {
-  constructor(
-    job: string,
-    type: string,
-    state: JobState,
-    { at, by, reason }: { readonly at: number; readonly by: string; readonly reason: string },
-  ) {
-    const when = new Date(at)
-    super(
-      'JobWasErased',
-      'rejected',
-      `Job ${job} ('${type}') ${state}, and was erased by ${by} at ${when.toISOString()} (${reason}): what it was given and made is gone.`,
-      { job, state, by, reason, at: when },
-    )
-  }
-}
-
 /** Other jobs hold copies of what a job holds that is to be erased. */
 export class CopiesExist extends PawlError {
   readonly copies: readonly { readonly job: string; readonly relation: string }[]
@@ -102,50 +90,6 @@ export class CopiesExist extends PawlError {
       { job, copies },
     )
     this.copies = copies
-  }
-}
-
-/** The job is over, and has no result. */
-export class JobFailed extends PawlError {
-  readonly failure: Failure | null
-  readonly why: FailureReason['why']
-
-  /** `at`: which task of a pipeline. */
-  constructor(
-    job: string,
-    type: string,
-    { error: failure, at }: Pick<Outcome, 'error' | 'at'>,
-    { why, by, reason, message: text }: FailureReason,
-  ) {
-    const message = `Job ${job} (${type}) failed${placeOf(at)}. ${text}`
-    super('JobFailed', 'rejected', message, { job, type, failure, at, why, by, reason })
-    this.failure = failure
-    this.why = why
-  }
-}
-
-/** The job was cancelled. */
-export class JobWasCancelled extends PawlError {
-  constructor(job: string, type: string, by: string, reason: string) {
-    super('JobWasCancelled', 'rejected', `Job ${job} (${type}) was cancelled by ${by}: ${reason}`, {
-      job,
-      type,
-      by,
-      reason,
-    })
-  }
-}
-
-/** The job was not committed by its deadline. */
-export class JobDeadlinePassed extends PawlError {
-  /** What went wrong last, if something did. */
-  readonly failure: Failure | null
-
-  constructor(job: string, type: string, { error: failure, at }: Pick<Outcome, 'error' | 'at'>) {
-    const last = failure === null ? '' : ` Before that: ${failure.code}: ${failure.message}`
-    const message = `Job ${job} (${type}) was not committed by its deadline.${last}`
-    super('JobDeadlinePassed', 'rejected', message, { job, type, failure, at })
-    this.failure = failure
   }
 }
 

@@ -1,21 +1,13 @@
 /**
  * Why a job is FAILED, in one place: `get`, `result()` and `explain` say the same.
  */
+import type { FailedWhy } from '../definition/index.ts'
 import { isLost } from '../kernel/index.ts'
-import type { FailureCause, Outcome, Queries } from '../store/index.ts'
+import type { Outcome, Queries } from '../store/index.ts'
 import { byWhom, lossIn, lossText, sentence } from './lost-lease.ts'
 
 export interface FailureReason {
-  /**
-   * - cancelled: a client or an operator ended it, or discarded it;
-   * - deadline: its deadline passed before it was committed;
-   * - forced: an operator set it to FAILED;
-   * - start-by: no worker took it in time;
-   * - terminal: its error is one that no retry can help;
-   * - retries: they are used up, and it does not go into quarantine;
-   * - stopped: none of these is on record.
-   */
-  readonly why: FailureCause['why'] | 'cancelled' | 'deadline' | 'stopped'
+  readonly why: FailedWhy
   /** Who cancelled or forced it, and why. */
   readonly by: string | null
   readonly reason: string | null

@@ -9,10 +9,14 @@ export type { JobEvent, JobEventName } from './hooks/job-events.ts'
 export type { JobListener, ListenOptions } from './hooks/subscription.ts'
 export type { Explanation, Obstacle, Reason } from './inspect/explain.ts'
 export { Handle } from './client/handle.ts'
+export type { StreamItem, StreamOptions } from './client/job-stream.ts'
 export type { Broken, Health, OutageInfo, StalledInfo, Unserved } from './inspect/health.ts'
 export type { EngineMetrics } from './inspect/engine-metrics.ts'
 export type { HolderInfo } from './inspect/holder-info.ts'
 export type { JobList, JobListItem, ListFilter } from './client/job-list.ts'
+export type { AnswerOptions, InboxFilter, InboxItem, QuestionRef } from './messages/inbox.ts'
+export type { SendOptions, SentMessage } from './messages/messages.ts'
+export type { WaitInfo } from './inspect/wait-info.ts'
 export type { FailureReason } from './failure-reason.ts'
 export type { ExecutionInfo, ExecutionsFilter, ExecutionsPage } from './inspect/executions.ts'
 export type { EffectInfo, JobInfo, SegmentInfo, StageInfo } from './client/job-info.ts'
@@ -41,13 +45,21 @@ export type {
 export type { EngineRefusalCode, RefusalCode, RefusedCommand } from './refusals.ts'
 export type { ItemOptions, SubmitOptions, SubmitSummary } from './client/submitter.ts'
 export type { MaxWaiting } from './client/waiting-bounds.ts'
+export type {
+  CountedGroup,
+  Counts,
+  CountsOptions,
+  ErrorSample,
+  QueueListItem,
+} from './inspect/counts.ts'
+export type { BulkReport, PaceOptions } from './operator/batch-run.ts'
+export type { BulkAction, BulkFilter, BulkOptions } from './client/bulk.ts'
 export type { QueueInfo } from './inspect/queue-info.ts'
-export type { Notice } from './pawl.ts'
+export type { Notice } from './pawl-parts.ts'
 export { Pawl } from './pawl.ts'
 export type { Quarantine, QuarantineGroup, QuarantineItem } from './operator/quarantine.ts'
 export type {
   QuarantineFilter,
-  QuarantineReport,
   QuarantineSelection,
   RedriveOptions,
 } from './operator/quarantine-selection.ts'

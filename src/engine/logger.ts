@@ -2,7 +2,7 @@
  * A logger of the user's: what the engine says without being asked, and errors that reach no caller, as lines.
  */
 import { InvalidDefinition, shown } from '../definition/index.ts'
-import type { Notice } from './pawl.ts'
+import type { Notice } from './pawl-parts.ts'
 
 /** As pino has it, and others that take an object first. `console` will do. */
 export interface Logger {

@@ -6,7 +6,7 @@ import type { PostgresConnectionOptions } from '../store/index.ts'
 import type { JobInfo } from './client/job-info.ts'
 import type { MaxWaiting } from './client/waiting-bounds.ts'
 import type { Logger } from './logger.ts'
-import type { Notice } from './pawl.ts'
+import type { Notice } from './pawl-parts.ts'
 
 export interface RetentionOptions {
   /** How long after its end. */

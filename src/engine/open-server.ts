@@ -6,7 +6,7 @@ import { InvalidDefinition, shown } from '../definition/index.ts'
 import { realTiming, withoutTimers } from '../store/clock.ts'
 import { noPlace } from '../worker/index.ts'
 import type { OpenOptions } from './open-options.ts'
-import type { PawlParts } from './pawl.ts'
+import type { PawlParts } from './pawl-parts.ts'
 
 const SERVER = /^https?:\/\//
 

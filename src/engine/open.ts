@@ -17,7 +17,7 @@ import { folderPlace, memoryPlace, noPlace } from '../worker/index.ts'
 import { checkedMaxWaiting } from './client/waiting-bounds.ts'
 import { withLogger } from './logger.ts'
 import { isServer, openServer } from './open-server.ts'
-import type { PawlParts } from './pawl.ts'
+import type { PawlParts } from './pawl-parts.ts'
 import { Pawl } from './pawl.ts'
 import type { OpenOptions, RetentionOptions } from './open-options.ts'
 import {

@@ -6,48 +6,54 @@
  */
 import type {
   AnyJob,
+  AnyMessage,
   ArtifactPlace,
-  Duration,
+  MessageGiven,
   OutcomeOf,
   SubmitArguments,
-  SubmitDefaults,
   SubmitItem,
 } from '../definition/index.ts'
-import { InvalidDefinition, NO_DEFAULTS } from '../definition/index.ts'
+import { NO_DEFAULTS } from '../definition/index.ts'
 import type { Command } from '../kernel/index.ts'
 import type { Timing } from '../store/clock.ts'
 import { CommandBatcher } from '../store/command-batcher.ts'
-import type { PositionedEntry, Store, StoreNotice } from '../store/index.ts'
+import type { PositionedEntry } from '../store/index.ts'
 import { StoreClosed } from '../store/index.ts'
-import type { NewerJob, StalledTask, WorkerOptions } from '../worker/index.ts'
+import type { StalledTask, WorkerOptions } from '../worker/index.ts'
 import { executorFor, memoryPlace, SuspectGate, Worker } from '../worker/index.ts'
 import type { Actor } from './actor.ts'
 import { ArtifactSweep } from './artifacts/artifact-sweep.ts'
 import { Artifacts } from './artifacts/artifacts.ts'
-import type { Backup, BackupOptions, BackUpStore } from './artifacts/backup.ts'
+import type { Backup, BackupOptions } from './artifacts/backup.ts'
 import { backUp } from './artifacts/backup.ts'
-import { assertExecutionsFilter, assertListFilter, CALL_OPTIONS } from './call-options.ts'
+import { assertExecutionsFilter, assertJobId, assertLimit, CALL_OPTIONS } from './call-options.ts'
 import type { HandleParts } from './client/handle.ts'
 import { Handle } from './client/handle.ts'
 import type { JobInfo } from './client/job-info.ts'
 import { jobInfo } from './client/job-info.ts'
 import type { JobList, ListFilter } from './client/job-list.ts'
-import { jobList } from './client/job-list.ts'
+import { listJobs } from './client/job-list.ts'
+import type { ManyItems } from './client/many-items.ts'
+import { isList } from './client/many-items.ts'
+import type { AnswerOptions, InboxFilter, InboxItem, QuestionRef } from './messages/inbox.ts'
+import type { SendOptions, SentMessage } from './messages/messages.ts'
+import { Messages } from './messages/messages.ts'
 import { Results } from './client/results.ts'
 import { momentOf, Snapshot } from './client/snapshot.ts'
 import type { ItemOptions, SubmitOptions, SubmitSummary } from './client/submitter.ts'
 import { assertDefinitions } from './client/worked-definitions.ts'
 import { NO_OPTIONS, Submitter } from './client/submitter.ts'
-import type { MaxWaiting } from './client/waiting-bounds.ts'
-import { WaitingBounds } from './client/waiting-bounds.ts'
+import { waitingBounds } from './client/waiting-bounds.ts'
 import { giveAccess } from './engine-access.ts'
+import type { Counts, CountsOptions, QueueListItem } from './inspect/counts.ts'
+import { countJobs, listQueues } from './inspect/counts.ts'
 import type { EngineMetrics } from './inspect/engine-metrics.ts'
 import { engineMetrics } from './inspect/engine-metrics.ts'
 import type { ExecutionsFilter, ExecutionsPage } from './inspect/executions.ts'
 import { executionsPage } from './inspect/executions.ts'
 import type { Explanation } from './inspect/explain.ts'
 import { explain } from './inspect/explain.ts'
-import type { Health, StalledInfo, Unserved } from './inspect/health.ts'
+import type { Health } from './inspect/health.ts'
 import { HealthWatch, stalledInfo } from './inspect/health.ts'
 import type { JobEventName } from './hooks/job-events.ts'
 import type { JobListener, ListenOptions } from './hooks/subscription.ts'
@@ -59,6 +65,8 @@ import { queueInfo } from './inspect/queue-info.ts'
 import { SoftState } from './inspect/soft-state.ts'
 import type { WorkerInfo } from './inspect/worker-info.ts'
 import { servesChannel } from './inspect/worker-info.ts'
+import type { BulkAction, BulkFilter, BulkOptions, BulkReport } from './client/bulk.ts'
+import { bulk } from './client/bulk.ts'
 import type { EraseOptions } from './operator/erasure.ts'
 import { Erasure } from './operator/erasure.ts'
 import type {
@@ -74,7 +82,7 @@ import type {
 } from './operator/operator.ts'
 import { Operator } from './operator/operator.ts'
 import { Quarantine } from './operator/quarantine.ts'
-import { assertWhole } from './operator/rate-limiter.ts'
+import type { Notice, PawlParts } from './pawl-parts.ts'
 import { PresenceLoop } from './presence/presence-loop.ts'
 import { ScheduleHandle } from './schedule/schedule-handle.ts'
 import type { RefusedCommand } from './refusals.ts'
@@ -88,62 +96,7 @@ import { ForgetPace } from './upkeep/forget-pace.ts'
 import { UpkeepLoop } from './upkeep/upkeep-loop.ts'
 import { neverThrowing, notifier } from './user-callbacks.ts'
 
-/** What an engine tells its owner unasked: the store's notices, and its own. */
-export type Notice =
-  | StoreNotice
-  /** A worker keeps a lease alive while the handler says nothing. */
-  | ({ readonly kind: 'stalled' } & StalledInfo)
-  /** A worker released a job, because its definition is older than the one that recorded the job. */
-  | ({ readonly kind: 'newer-version' } & NewerJob)
-  /** Jobs have waited for long that no worker takes. */
-  | ({ readonly kind: 'unserved' } & Unserved)
-  /** A command was refused. Only with `noticeRefusals`. */
-  | ({ readonly kind: 'refused' } & RefusedCommand)
-
-export interface PawlParts {
-  readonly store: Store
-  readonly timing: Timing
-  /** The authority's time, as well as it is known here. Default: that of `timing`. */
-  readonly now?: () => number
-  /** The timers of upkeep, if not `timing`: tests call `upkeep` themselves. */
-  readonly upkeepTiming?: Timing
-  /** Those of presence, if not those of upkeep: a client of a server has no upkeep, and says what it does. */
-  readonly presenceTiming?: Timing
-  /** Told of errors that no caller waits for. */
-  readonly onError: (error: Error) => void
-  readonly onNotice?: ((notice: Notice) => void) | undefined
-  /** Whether a refused command is a notice. Default: no. */
-  readonly noticeRefusals?: boolean | undefined
-  /** How long jobs may wait that no worker takes, before a notice. */
-  readonly unservedAfter?: Duration | undefined
-  /** For what the definitions of jobs do not say. Default: none. */
-  readonly defaults?: SubmitDefaults | undefined
-  /** How many jobs may wait in a queue before clients' submits are refused. Default: any number. */
-  readonly maxWaiting?: MaxWaiting | undefined
-  /** Null: an engine in memory has nothing to back up. */
-  readonly backup: BackUpStore | null
-  /** Given jobs before they are forgotten. */
-  readonly onForget?: ((jobs: readonly JobInfo[]) => Promise<void> | void) | undefined
-  readonly onClose: () => void
-  /** Default: in memory. */
-  readonly artifacts?: ArtifactPlace
-  /** Of the workers; for tests, which want the same one every time. */
-  readonly nameWorker?: (called?: string) => string
-}
-
 const DEFAULT_PAGE = 100
-
-type ManyItems<J extends AnyJob> =
-  | readonly SubmitItem<J, ItemOptions>[]
-  | Iterable<SubmitItem<J, ItemOptions>>
-  | AsyncIterable<SubmitItem<J, ItemOptions>>
-
-/** `Array.isArray` does not tell a list that may not be changed from other iterables. */
-function isList<J extends AnyJob>(
-  jobs: ManyItems<J>,
-): jobs is readonly SubmitItem<J, ItemOptions>[] {
-  return Array.isArray(jobs)
-}
 
 export class Pawl {
   /** Jobs that were given up, many at a time. */
@@ -159,6 +112,7 @@ export class Pawl {
   readonly #place: ArtifactPlace
   readonly #sweep: ArtifactSweep
   readonly #operator: Operator
+  readonly #messages: Messages
   readonly #erasure: Erasure
   readonly #results: Results
   readonly #commandListeners: CommandListeners
@@ -177,7 +131,7 @@ export class Pawl {
   readonly #closed = new AbortController()
 
   constructor(parts: PawlParts) {
-    const { store, timing, upkeepTiming = timing } = parts
+    const { store, timing, upkeepTiming = timing, defaults = NO_DEFAULTS } = parts
     this.#now = parts.now ?? (() => timing.now())
     const onError = neverThrowing(parts.onError)
     this.#parts = { ...parts, onError }
@@ -199,6 +153,7 @@ export class Pawl {
     this.#healthWatch = this.#newHealthWatch(notify)
     const definitionOf: DefinitionOf = (type) => this.#definitions.get(type) ?? null
     this.#operator = new Operator(store, this.#batcher, definitionOf, this.#now, this.#refusals)
+    this.#messages = new Messages(store, this.#batcher, definitionOf)
     this.quarantine = new Quarantine({
       store,
       batcher: this.#batcher,
@@ -207,7 +162,6 @@ export class Pawl {
       closing: this.#closed.signal,
     })
     const upkeepParts = { store, onError, now: this.#now, timing: upkeepTiming }
-    const { defaults = NO_DEFAULTS } = parts
     this.#schedules = new Schedules({ ...upkeepParts, batcher: this.#batcher, defaults })
     this.#place = parts.artifacts ?? memoryPlace()
     this.artifacts = new Artifacts(store, this.#place)
@@ -247,7 +201,7 @@ export class Pawl {
       this.#handleParts,
       this.#definitions,
       defaults,
-      this.#newBounds(),
+      waitingBounds(this.#parts, this.#refusals),
     )
     this.#giveAccess()
   }
@@ -314,12 +268,18 @@ export class Pawl {
     return jobInfo(this.#parts.store, view, { progress, lines, stalledSince })
   }
 
-  /** In order of submission, page by page. */
   async list(filter: ListFilter = {}): Promise<JobList> {
-    assertListFilter(filter)
-    assertLimit(filter.limit)
-    const { limit = DEFAULT_PAGE } = filter
-    return jobList(await this.#parts.store.query({ kind: 'jobs', ...filter, limit }))
+    return listJobs(this.#parts.store, filter)
+  }
+
+  async counts(filter: CountsOptions = {}): Promise<Counts> {
+    return countJobs(this.#parts.store, filter)
+  }
+
+  /** Does to all jobs that a filter lets through what the call for one does; to be stopped, and made again, anywhere. */
+  async bulk(action: BulkAction, filter: BulkFilter, options?: BulkOptions): Promise<BulkReport> {
+    const own = { closing: this.#closed.signal, operator: this.#operator, now: this.#now }
+    return bulk({ ...this.#parts, ...own }, action, filter, options)
   }
 
   /** Everything that happened to a job, oldest first: what, when, who and why, and its state by it. */
@@ -374,11 +334,9 @@ export class Pawl {
 
   /** Why is this job not running? Every reason that holds now. */
   async explain(id: string): Promise<Explanation> {
-    const { store } = this.#parts
     const workers = await this.#presenceLoop.workers()
     const stalled = await this.#presenceLoop.stalledTasks(id)
-    const hasUnknownWorkers = store.onNews !== undefined && store.presence === undefined
-    return explain({ store, workers, hasUnknownWorkers, now: this.#now(), stalled }, id)
+    return explain({ store: this.#parts.store, workers, now: this.#now(), stalled }, id)
   }
 
   /**
@@ -388,6 +346,34 @@ export class Pawl {
   workers(): Promise<readonly WorkerInfo[]> {
     if (this.#closing !== null) return Promise.reject(new StoreClosed())
     return this.#presenceLoop.workers()
+  }
+
+  /**
+   * Sends a message to a job. It is kept from now on, whether or not the job waits for it yet; the same `id`
+   * again does nothing.
+   */
+  async send<M extends AnyMessage>(
+    id: string,
+    message: M | string,
+    value?: MessageGiven<M>,
+    options: SendOptions = {},
+  ): Promise<SentMessage> {
+    assertJobId(id)
+    CALL_OPTIONS.send.assert(options, 'send()', `send(id, message, value, { by: 'ada' })`)
+    return this.#messages.send(id, message, value, options)
+  }
+
+  /** The questions that wait for people, oldest first. It reads every job that waits. */
+  async inbox(filter: InboxFilter = {}): Promise<readonly InboxItem[]> {
+    CALL_OPTIONS.inbox.assertFilter(filter, 'inbox()', ['limit'])
+    assertLimit(filter.limit)
+    return this.#messages.inbox.list(filter)
+  }
+
+  /** Answers a question. An answer that does not fit, or that comes too late, is refused. */
+  async answer(to: QuestionRef, value: unknown, options: AnswerOptions): Promise<void> {
+    CALL_OPTIONS.answer.assert(options, 'answer()', `answer(item, value, { by: 'ada' })`)
+    return this.#messages.inbox.answer(to, value, options)
   }
 
   async cancel(id: string, actor: Actor = {}): Promise<void> {
@@ -478,10 +464,13 @@ export class Pawl {
     return this.#operator.resume(queue, actor)
   }
 
+  async queues(): Promise<readonly QueueListItem[]> {
+    return listQueues(this.#parts.store)
+  }
+
   /** A queue that was never configured has no bounds. */
   async queue(name: string): Promise<QueueInfo> {
-    const view = await this.#parts.store.query({ kind: 'queue', queue: name })
-    return queueInfo(view, this.#now())
+    return queueInfo(await this.#parts.store.query({ kind: 'queue', queue: name }), this.#now())
   }
 
   /** Says what holds for the queue from now on, as a whole: an option that is left out is reset. */
@@ -520,11 +509,7 @@ export class Pawl {
   /** A copy of the store as it is now, with its artifacts, in an empty folder, while work goes on. */
   async backup(to: string, options: BackupOptions = {}): Promise<Backup> {
     CALL_OPTIONS.backup.assert(options, 'backup()')
-    const { backup } = this.#parts
-    if (backup === null) {
-      throw new InvalidDefinition('An engine in memory has nothing to back up: open a directory.')
-    }
-    const { store } = this.#parts
+    const { backup, store } = this.#parts
     const parts = { backup, place: this.#place, store: store.id ?? null, sweep: this.#sweep }
     return backUp(parts, to, options)
   }
@@ -610,13 +595,6 @@ export class Pawl {
     giveAccess(this, { store, now: this.#now, listeners, presence })
   }
 
-  /** Null: any number may wait. */
-  #newBounds(): WaitingBounds | null {
-    const { store, timing, maxWaiting } = this.#parts
-    if (maxWaiting === undefined) return null
-    return new WaitingBounds(store, timing, maxWaiting, this.#refusals)
-  }
-
   #newHandleParts(): HandleParts {
     return {
       store: this.#parts.store,
@@ -626,6 +604,7 @@ export class Pawl {
       progressOf: async (id) => (await this.#presenceLoop.reportsOf(id)).progress,
       onProgress: (id, listener) => this.#softState.onProgress(id, listener),
       cancel: (id, actor) => this.cancel(id, actor),
+      onAppended: (id, listener) => this.#commandListeners.onAppended(id, listener),
     }
   }
 
@@ -682,15 +661,4 @@ export class Pawl {
     const again = (): void => this.#upkeepLoop.runNow()
     return new ForgetHook({ timing, onForget, onError, send, again, get: (id) => this.get(id) })
   }
-}
-
-function assertLimit(limit: number | undefined): void {
-  if (limit !== undefined) assertWhole(limit, 'The limit of a page')
-}
-
-function assertJobId(id: unknown): void {
-  if (typeof id === 'string') return
-  throw new InvalidDefinition(
-    `The id of a job is a text, not ${String(id)}: give the \`id\` of its handle.`,
-  )
 }

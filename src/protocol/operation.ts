@@ -1,7 +1,7 @@
 /**
  * What an operation of the catalogue is: everything that the server, its documents and other clients need to know of it.
  */
-import type { JsonSchema, Schema, TypeOf } from './schema.ts'
+import type { JsonSchema, SchemaOf, TypeOf } from './schema.ts'
 
 /**
  * What a token may do. They do not include each other, but for `admin`, which may do everything.
@@ -35,8 +35,8 @@ export interface Operation<I = unknown, O = unknown> {
   readonly says: string
   /** What is different AFTER it; null: nothing. */
   readonly changes: string | null
-  readonly input: Schema<I>
-  readonly output: Schema<O>
+  readonly input: SchemaOf<I>
+  readonly output: SchemaOf<O>
   /** Codes of problems that it may answer with, beside those that every operation may. */
   readonly errors: readonly string[]
   readonly example: { readonly input: unknown; readonly output: unknown }

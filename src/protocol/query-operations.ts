@@ -2,11 +2,12 @@
  * What a store can be asked, an operation for each kind of query. `query.<kind>` stands for the query of that kind: the
  * compiler says, in the store over HTTP, which one is missing.
  */
+import { LIMITS } from '../kernel/index.ts'
 import type { Role } from './operation.ts'
 import { operation } from './operation.ts'
-import { job, key, name, state, task, typeOfStore } from './parts.ts'
+import { job, key, name, state, task, time, typeOfStore } from './parts.ts'
 import type { JsonSchema, NoProperties, ObjectOf } from './schema.ts'
-import { flag, list, object, whole } from './schema.ts'
+import { choice, flag, list, object, text, whole } from './schema.ts'
 import { EXAMPLE_JOB } from './store-operations.ts'
 
 const MOST_ASKED = 10_000
@@ -100,8 +101,45 @@ export const QUERY_OPERATIONS = {
     roles: [...READ, 'submit'],
     answer: 'JobsPage',
     required: { limit },
-    optional: { ...filter, state, key, isRerun: flag() },
+    optional: {
+      ...filter,
+      state,
+      key,
+      worker: name,
+      error: name,
+      submittedFrom: time,
+      submittedBefore: time,
+      endedFrom: time,
+      endedBefore: time,
+      isRerun: flag(),
+      newest: flag(),
+    },
     example: [{ limit: 10 }, { jobs: [], next: null }],
+  }),
+  'query.counts': query('counts', {
+    says: 'How many jobs are in each state, also by type, queue, tag or error.',
+    roles: READ,
+    answer: 'CountsAnswer',
+    required: { limit },
+    optional: {
+      type: name,
+      queue: name,
+      tag: name,
+      error: name,
+      by: choice('type', 'queue', 'tag', 'error'),
+      after: text(LIMITS.nameChars),
+    },
+    example: [
+      { by: 'type', limit: 10 },
+      { groups: [], next: null },
+    ],
+  }),
+  'query.queues': query('queues', {
+    says: 'Queues that were configured, or that jobs are in, in order of their names.',
+    roles: READ,
+    answer: 'QueueSummary[]',
+    required: {},
+    example: [{}, []],
   }),
   'query.quarantine': query('quarantine', {
     says: 'Jobs in quarantine, in order of submission.',

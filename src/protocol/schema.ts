@@ -28,9 +28,9 @@ export interface JsonSchema {
 /** Never there at run time: it carries the type of what the schema lets through. */
 declare const LETS_THROUGH: unique symbol
 
-export type Schema<T> = JsonSchema & { readonly [LETS_THROUGH]?: T }
+export type SchemaOf<T> = JsonSchema & { readonly [LETS_THROUGH]?: T }
 
-export type TypeOf<S> = S extends Schema<infer T> ? T : never
+export type TypeOf<S> = S extends SchemaOf<infer T> ? T : never
 
 type Properties = Readonly<Record<string, JsonSchema>>
 
@@ -43,32 +43,36 @@ export type ObjectOf<R extends Properties, O extends Properties> = {
 } & { readonly [K in keyof O]?: TypeOf<O[K]> }
 
 /** The same schema, with a sentence about what it stands for. */
-export function about<T>(description: string, schema: Schema<T>): Schema<T> {
+export function about<T>(description: string, schema: SchemaOf<T>): SchemaOf<T> {
   return { ...schema, description }
 }
 
-export function text(maxLength: number, minLength = 0): Schema<string> {
+export function text(maxLength: number, minLength = 0): SchemaOf<string> {
   return { type: 'string', minLength, maxLength }
 }
 
-export function choice<const T extends string>(...values: readonly T[]): Schema<T> {
+export function choice<const T extends string>(...values: readonly T[]): SchemaOf<T> {
   return { type: 'string', enum: values }
 }
 
-export function whole(minimum: number, maximum = Number.MAX_SAFE_INTEGER): Schema<number> {
+export function whole(minimum: number, maximum = Number.MAX_SAFE_INTEGER): SchemaOf<number> {
   return { type: 'integer', minimum, maximum }
 }
 
-export function flag(): Schema<boolean> {
+export function flag(): SchemaOf<boolean> {
   return { type: 'boolean' }
 }
 
 /** Any JSON value. */
-export function anything<T = unknown>(): Schema<T> {
+export function anything<T = unknown>(): SchemaOf<T> {
   return {}
 }
 
-export function list<T>(items: Schema<T>, maxItems: number, minItems = 0): Schema<readonly T[]> {
+export function list<T>(
+  items: SchemaOf<T>,
+  maxItems: number,
+  minItems = 0,
+): SchemaOf<readonly T[]> {
   return { type: 'array', items, minItems, maxItems }
 }
 
@@ -76,7 +80,7 @@ export function list<T>(items: Schema<T>, maxItems: number, minItems = 0): Schem
 export function object<R extends Properties, O extends Properties = NoProperties>(
   required: R,
   optional: O = {} as O,
-): Schema<ObjectOf<R, O>> {
+): SchemaOf<ObjectOf<R, O>> {
   return {
     type: 'object',
     properties: { ...required, ...optional },
@@ -86,7 +90,7 @@ export function object<R extends Properties, O extends Properties = NoProperties
 }
 
 /** With these properties and others: for what the server gives, which may come to have more. */
-export function open<R extends Properties>(required: R): Schema<ObjectOf<R, NoProperties>> {
+export function open<R extends Properties>(required: R): SchemaOf<ObjectOf<R, NoProperties>> {
   return {
     type: 'object',
     properties: required,
@@ -95,11 +99,11 @@ export function open<R extends Properties>(required: R): Schema<ObjectOf<R, NoPr
   }
 }
 
-export function nullable<T>(schema: Schema<T>): Schema<T | null> {
+export function nullable<T>(schema: SchemaOf<T>): SchemaOf<T | null> {
   return { anyOf: [schema, { type: 'null' }] }
 }
 
 /** One of these forms. */
-export function either<A, B>(one: Schema<A>, other: Schema<B>): Schema<A | B> {
+export function either<A, B>(one: SchemaOf<A>, other: SchemaOf<B>): SchemaOf<A | B> {
   return { anyOf: [one, other] }
 }

@@ -193,6 +193,8 @@ export interface Timer {
  * the process stood still.
  */
 export interface Timing {
+  /** False: only a test moves its time, so a handler must not wait by a timer. Default: true. */
+  readonly passesByItself?: boolean
   /** Milliseconds; only differences count. */
   now(): number
   /** The same, but it also goes on while this process stands still, as timers do. */

@@ -2,6 +2,7 @@
  * Stores: the interface that every store implements, the stores, and what is done to one that is
  * not open.
  */
+export type { ClaimedRecord, ClaimedWaiting } from './claimed-record.ts'
 export type { ChannelName, ClaimRequest } from './claim-request.ts'
 export { FIRST_SUBMIT_CLAIM, isForSubmitClaim } from './claim-request.ts'
 export type { ClaimWithSubmit, SubmitClaimer } from './command-batcher.ts'
@@ -18,11 +19,13 @@ export type { News, NewsKind, StoreNotice } from './notice.ts'
 export type { HeardProcess, JobReport, Presence } from './presence.ts'
 export type { Moment, OldestMoment } from './moment.ts'
 export { BeforeHistory } from './moment.ts'
+export type * from './read-model.ts'
 export type * from './store.ts'
 export type { SqlParameter, SqlValue, UserTransaction, Writes } from './user-transaction.ts'
 export { TransactionFailed, WritesFailed, WritesTooSlow } from './user-transaction.ts'
 
-export type { FinishedJobSource, Journal } from './state/ledger.ts'
+export type { FinishedJobSource } from './state/finished-job-source.ts'
+export type { Journal } from './state/ledger.ts'
 export { Ledger } from './state/ledger.ts'
 export { ReadyIndex } from './ready/ready-index.ts'
 export { isSettled } from './views/job-views.ts'

@@ -40,10 +40,12 @@ import type {
   Violation,
 } from '../kernel/index.ts'
 import type { JobRecord } from '../log/index.ts'
+import type { ClaimedRecord } from './claimed-record.ts'
 import type { ClaimRequest } from './claim-request.ts'
 import type { Moment } from './moment.ts'
 import type { News } from './notice.ts'
 import type { Presence } from './presence.ts'
+import type { JobsFilter, JobSummary, ReadModelAnswers } from './read-model.ts'
 import type { UserTransaction, Writes } from './user-transaction.ts'
 
 /** What the authority says to one command. */
@@ -99,7 +101,7 @@ export interface ClaimedSegment {
 }
 
 /** A lease, with everything that its worker needs to begin. */
-export interface Claimed extends TaskAddress {
+export interface Claimed extends TaskAddress, ClaimedRecord {
   readonly type: string
   readonly submittedAt: number
   /** Of the definition that the job was submitted under, from 1. */
@@ -275,33 +277,6 @@ export interface StreamPage {
   readonly length: number
 }
 
-export interface JobSummary {
-  readonly id: string
-  readonly type: string
-  readonly state: JobState
-  /** Null for a pipeline: each of its stages has its own. */
-  readonly queue: string | null
-  readonly priority: number
-  readonly tags: readonly string[]
-  readonly group: string | null
-  /** Of a plain job; 0 for a pipeline. */
-  readonly attempt: number
-  readonly submittedAt: number
-  /** When the job was over; null while it is not. */
-  readonly endedAt: number | null
-  /** The newest failure of a plain job, even if a later attempt went well; null for a pipeline. */
-  readonly error: Pick<Failure, 'code' | 'message'> | null
-  readonly rerunOf: string | null
-  /** When it was erased; null: it was not. */
-  readonly erasedAt: number | null
-}
-
-export interface JobsPage {
-  readonly jobs: readonly JobSummary[]
-  /** Give it as `after` to go on; null: there is no more. */
-  readonly next: number | null
-}
-
 /** A task that was given up, and waits for a person. */
 export interface DeadTask {
   readonly stage: number
@@ -458,7 +433,7 @@ export interface Metrics {
 }
 
 /** What can be asked, and what is answered. */
-export interface Answers {
+export interface Answers extends ReadModelAnswers {
   /** One job with its stages and tasks; null if there is none. */
   job: { ask: { readonly job: string }; answer: JobView | null }
   /** The same, with its stages summed up. */
@@ -483,24 +458,6 @@ export interface Answers {
       readonly limit: number
     }
     answer: OutputsPage | null
-  }
-  /** Jobs in order of submission, page by page. A filter that is left out lets all through. */
-  jobs: {
-    ask: {
-      readonly type?: string
-      readonly state?: JobState
-      /** Of a plain job, or of any stage. */
-      readonly queue?: string
-      readonly tag?: string
-      readonly group?: string
-      /** Of any job that was submitted with it: a unique one may have many, one after the other. */
-      readonly key?: string
-      /** Only jobs that are reruns of others. */
-      readonly isRerun?: true
-      readonly after?: number
-      readonly limit: number
-    }
-    answer: JobsPage
   }
   /** Jobs in quarantine, in order of submission. Its cost does not grow with other jobs. */
   quarantine: {
@@ -577,7 +534,7 @@ export interface SubmittedAndClaimed {
 }
 
 /** What the jobs of a snapshot are filtered by. */
-export type SnapshotFilter = Omit<QueryOf<'jobs'>, 'kind' | 'after' | 'limit' | 'isRerun'>
+export type SnapshotFilter = Pick<JobsFilter, 'type' | 'state' | 'queue' | 'tag' | 'group' | 'key'>
 
 /** A job as it was at the moment of a snapshot. */
 export interface PastJob {

@@ -24,6 +24,7 @@ const realNow = performance.now.bind(performance)
 const PAUSE_MS = 1
 
 export class VirtualClock implements Clock, Timing {
+  readonly passesByItself = false
   #now: number
   /** Not sorted: there are few. Those that were set first come first. */
   readonly #timers = new Set<PendingTimer>()

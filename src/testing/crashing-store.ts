@@ -26,7 +26,12 @@ import type {
 import type { TestTransaction } from './test-transaction.ts'
 import { executeInTransaction } from './test-transaction.ts'
 
-export type CrashMoment = 'before-commit' | 'after-commit' | 'during-effect'
+export type CrashMoment =
+  | 'before-commit'
+  | 'after-commit'
+  | 'before-suspension'
+  | 'after-suspension'
+  | 'during-effect'
 
 export interface CrashOptions {
   /** How many executions in a row lose their worker. Default 1. */
@@ -54,6 +59,16 @@ export class CrashPoints {
     this.#add('after-commit', typeof job === 'string' ? job : job.name, options)
   }
 
+  /** The handler came to a wait, and its worker is gone BEFORE the suspension is durable: it runs again. */
+  beforeSuspension(job: AnyJob | string, options: CrashOptions = {}): void {
+    this.#add('before-suspension', typeof job === 'string' ? job : job.name, options)
+  }
+
+  /** The worker is gone right AFTER the suspension became durable, and BEFORE it submitted what the job calls. */
+  afterSuspension(job: AnyJob | string, options: CrashOptions = {}): void {
+    this.#add('after-suspension', typeof job === 'string' ? job : job.name, options)
+  }
+
   /** The effect was started and has run, and its worker is gone BEFORE it said so. */
   duringEffect(effect: AnyEffect | string, options: CrashOptions = {}): void {
     this.#add('during-effect', typeof effect === 'string' ? effect : effect.effectName, options)
@@ -64,6 +79,11 @@ export class CrashPoints {
     return this.#points
       .filter(({ left }) => left > 0)
       .map(({ moment, name, left }) => ({ moment, name, left }))
+  }
+
+  /** Whether a worker would die here. */
+  has(moment: CrashMoment, name: string | undefined): boolean {
+    return this.#points.some((one) => one.moment === moment && one.name === name && one.left > 0)
   }
 
   /** Whether a worker dies here and now. It uses up the point. */
@@ -128,7 +148,7 @@ export class CrashingStore implements Store {
     /** For each command: where its answer will be; -1: it is lost. */
     const places: number[] = []
     commands.forEach((command, i) => {
-      const isLost = this.#isLost(command) || (isChild(command) && places[i - 1] === -1)
+      const isLost = this.#isLost(command) || this.#isLostWith(command, commands, i, places)
       places.push(isLost ? -1 : passed.length)
       if (!isLost) passed.push(command)
     })
@@ -139,6 +159,23 @@ export class CrashingStore implements Store {
       const answer = answers[places[i] as number]
       return answer === undefined || this.#diesAfter(command, answer) ? LOST : answer
     })
+  }
+
+  /** A worker submits a child between two reports, and what a job calls AFTER its suspension, in one batch. */
+  #isLostWith(
+    command: Command,
+    commands: readonly Command[],
+    i: number,
+    places: readonly number[],
+  ): boolean {
+    if (command.type !== 'SubmitJob' || i === 0) return false
+    const { parent, caller } = command.spec
+    if (parent !== null || caller !== null) {
+      if (places[i - 1] === -1) return true
+    }
+    const before = commands[i - 1]
+    if (caller === null || before?.type !== 'SuspendExecution') return false
+    return this.#parts.points.has('after-suspension', this.#types.get(before.job))
   }
 
   async claim(request: ClaimRequest): Promise<readonly Claimed[]> {
@@ -182,6 +219,8 @@ export class CrashingStore implements Store {
     switch (command.type) {
       case 'CommitExecution':
         return points.take('before-commit', this.#types.get(command.job))
+      case 'SuspendExecution':
+        return points.take('before-suspension', this.#types.get(command.job))
       case 'FinishEffect':
       case 'FailEffect': {
         const { job, stage, segment, effect } = command
@@ -197,7 +236,13 @@ export class CrashingStore implements Store {
 
   /** A commit that did not hold is no commit: the point waits for the next one. */
   #diesAfter(command: Command, { verdict }: Answer): boolean {
-    if (command.type !== 'CommitExecution' || verdict !== 'committed') return false
+    if (verdict !== 'committed') return false
+    if (command.type === 'SuspendExecution') {
+      if (!this.#parts.points.take('after-suspension', this.#types.get(command.job))) return false
+      this.#crash(command.worker, command)
+      return true
+    }
+    if (command.type !== 'CommitExecution') return false
     const { job, stage, segment, effects, worker } = command
     effects.forEach(({ name }, i) => this.#effects.set(effectKey(job, stage, segment, i), name))
     if (!this.#parts.points.take('after-commit', this.#types.get(job))) return false
@@ -216,9 +261,4 @@ function reporterOf(command: Command): string | null {
   if ('worker' in command) return command.worker
   const isWorkers = command.type === 'ResolveEffect' || command.type === 'RevokeLease'
   return isWorkers ? command.by : null
-}
-
-/** A worker submits it between two reports, in one batch. */
-function isChild(command: Command): boolean {
-  return command.type === 'SubmitJob' && command.spec.parent !== null
 }

@@ -7,7 +7,7 @@
  * lets the next task start.
  */
 import type { Entry, JobSpec, Rate, Task } from '../kernel/index.ts'
-import { isFinal, mayStartAt, PawlError } from '../kernel/index.ts'
+import { isFinal, mayStartAt, NEVER_DUE, PawlError } from '../kernel/index.ts'
 import type { JobView, Store } from '../store/index.ts'
 
 interface PendingJob extends OpenJob {
@@ -124,7 +124,7 @@ function pendingJobOf({ job, state, stages }: JobView): PendingJob {
 
 function timesOf({ state, lease, dueAt, startBy, attempt }: Task): number[] {
   if (state === 'LEASED') return lease === null ? [] : [lease.expiresAt]
-  if (state !== 'WAITING') return []
+  if (state !== 'WAITING' || dueAt === NEVER_DUE) return []
   return startBy === null || attempt > 0 ? [dueAt] : [dueAt, startBy]
 }
 

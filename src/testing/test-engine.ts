@@ -77,7 +77,15 @@ export interface Ran<Output> {
 }
 
 /** Lets workers die. */
-export type Crash = Pick<CrashPoints, 'beforeCommit' | 'afterCommit' | 'duringEffect' | 'unreached'>
+export type Crash = Pick<
+  CrashPoints,
+  | 'beforeCommit'
+  | 'afterCommit'
+  | 'beforeSuspension'
+  | 'afterSuspension'
+  | 'duringEffect'
+  | 'unreached'
+>
 
 const DEFAULT_START = Date.UTC(2025, 0, 1)
 const DEFAULT_PATIENCE_MS = 2_000
@@ -206,7 +214,7 @@ export class TestEngine extends Pawl {
     await this.#steps.runUntilIdle(() => this.#pendingWork.hasEnded(id), true)
     if (!this.#pendingWork.hasEnded(id)) {
       throw new NotSettled(
-        `Job ${id} does not go on by itself: it is held, or its queue is paused or has no worker.`,
+        `Job ${id} does not go on by itself: it is held, waits for a message, or its queue is paused or has no worker.`,
         this.#pendingWork.open,
       )
     }

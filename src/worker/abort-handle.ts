@@ -7,6 +7,7 @@
  * - timed-out: this attempt took longer than the job's `timeout`.
  * - stalled: the handler said nothing for too long, and its definition says `recover`.
  * - shutdown: the worker is stopping, and its time to finish is over. The job will run again.
+ * - suspended: the handler waits for something. The job runs again from the top when the wait is over.
  *
  * The signal is made only when a handler reads it: most never do.
  */
@@ -19,6 +20,7 @@ export type AbortReason =
   | 'timed-out'
   | 'stalled'
   | 'shutdown'
+  | 'suspended'
 
 /** Who had it stopped, and why, as the log has it. */
 export interface StoppedBy {
@@ -33,6 +35,7 @@ const WORDS: Readonly<Record<AbortReason, string>> = {
   'timed-out': "this attempt took longer than the job's timeout",
   stalled: 'nothing was heard of it for too long: it will run again',
   shutdown: 'the worker is stopping: the job will run again elsewhere',
+  suspended: 'it waits, and runs again from the top when the wait is over: stop what still runs',
 }
 
 /** The reason of a handler's `signal`. */

@@ -20,6 +20,8 @@ export interface HandlerRun {
 /** How it ended. A lease that is lost, or an answer that never comes, shows only later. */
 export interface HandlerRunEnd {
   readonly isDone: boolean
+  /** It waits for something, and runs again from the top when the wait is over. */
+  readonly isSuspended: boolean
   /** Why not. */
   readonly error: Failure | null
 }

@@ -3,22 +3,28 @@
  * state.
  */
 import { expect } from 'vitest'
-import type { Entry, Job, Task } from '../../src/kernel/index.ts'
-import { copyJob, copyTask, inputOf } from '../../src/kernel/index.ts'
+import type { Command, Entry, Job, Task } from '../../src/kernel/index.ts'
+import { copyJob, copyTask, errorFingerprint, inputOf, jobState } from '../../src/kernel/index.ts'
 import type {
   ChannelName,
   JobOverview,
   JobsPage,
   JobSummary,
+  QueryOf,
   Store,
 } from '../../src/store/index.ts'
 import { Ledger } from '../../src/store/index.ts'
-import { listing, PageOfJobs } from '../../src/store/views/job-pages.ts'
+import { COUNTED_STATES, countedJob, CountTable } from '../../src/store/state/job-counts.ts'
+import { countsAnswer, groupsSource, totalsSource } from '../../src/store/views/count-views.ts'
+import { isInTime, listing, PageOfJobs, summaryIf } from '../../src/store/views/job-pages.ts'
 import { causeOf } from '../../src/store/views/failure-cause.ts'
 import { ledgerQueries } from '../../src/store/views/ledger-queries.ts'
 import type { Dice } from '../model/properties/dice.ts'
 import { plausibleCommand } from '../model/properties/plausible.ts'
 import { LIMITS } from '../model/properties/random-specs.ts'
+
+type ListAsked = Omit<QueryOf<'jobs'>, 'kind' | 'limit' | 'after' | 'newest'>
+type CountsAsked = Omit<QueryOf<'counts'>, 'kind' | 'limit'>
 
 const CHANNELS: readonly ChannelName[] = ['left', 'right'].flatMap((queue) =>
   ['red', 'blue'].map((type) => ({ queue, type, stage: null })),
@@ -30,11 +36,13 @@ export abstract class InStep {
   now = 1_000
   abstract readonly store: Store
   quarantined = 0
+  counted = 0
+  lists = 0
 
   async step(dice: Dice, count: number): Promise<void> {
     if (dice.chance(30)) this.now += dice.below(12)
     if (dice.chance(5)) return this.claim(dice, count)
-    const command = plausibleCommand(dice, this.model.world, this.now, count)
+    const command = tagged(plausibleCommand(dice, this.model.world, this.now, count))
     const [answer] = await this.store.execute([command])
     const { verdict, value, rejection } = this.model.perform(command, this.now)
     expect(answer).toEqual({ verdict, value, rejection })
@@ -82,6 +90,97 @@ export abstract class InStep {
         await this.#compareStreams(task)
       }
     }
+  }
+
+  /** Against a recount, and not against the counters of the model, which are under test, too. */
+  async #compareCounts(): Promise<void> {
+    // Pipelines are counted again when upkeep looks at them.
+    await this.store.query({ kind: 'upkeep', limit: 1_000, forgets: false })
+    const counts = recount(this.model)
+    const filters: CountsAsked[] = [
+      {},
+      { type: 'red' },
+      { queue: 'left' },
+      { type: 'blue', queue: 'right' },
+      { tag: 'odd' },
+    ]
+    const asked: CountsAsked[] = [...filters]
+    for (const filter of filters) {
+      asked.push({ ...filter, by: 'type' }, { ...filter, by: 'queue' })
+      if ('tag' in filter) continue
+      asked.push({ ...filter, by: 'tag' }, { ...filter, by: 'error' })
+    }
+    for (const one of asked) {
+      const query = { kind: 'counts', limit: 1_000, ...one } as const
+      const [totals, groups] = [totalsSource(query), groupsSource(query)]
+      const expected = countsAnswer(query, counts.from(totals), counts.from(groups))
+      const found = await this.store.query(query)
+      expect({ asked: one, ...found }).toEqual({ asked: one, ...expected })
+      this.counted += found.groups.length
+    }
+    expect(await this.store.query({ kind: 'queues' })).toEqual(
+      await this.#expected.queues({ kind: 'queues' }),
+    )
+  }
+
+  /** A few filters at a time: what is listed by them is what they leave of all jobs, in either order. */
+  async #compareLists(all: readonly JobSummary[]): Promise<void> {
+    const errors = await this.store.query({ kind: 'counts', by: 'error', limit: 10 })
+    const filters: readonly ListAsked[] = [
+      {},
+      { type: 'red' },
+      { type: 'absent' },
+      { queue: 'left' },
+      { tag: 'odd' },
+      { tag: 'absent' },
+      { worker: 'w1' },
+      { type: 'blue', tag: 'odd', state: 'QUEUED' },
+      { submittedFrom: this.now - 100, submittedBefore: this.now - 10 },
+      { endedFrom: this.now - 300, endedBefore: this.now - 10 },
+      ...COUNTED_STATES.map((state) => ({ state })),
+      ...errors.groups.map(({ name }) => ({ error: name as string })),
+    ]
+    for (let i = 0; i < 4; i++) {
+      const filter = filters[this.lists++ % filters.length] as ListAsked
+      const expected = this.#idsIn(all, filter)
+      for (const newest of [false, true]) {
+        const order = newest ? expected.toReversed() : expected
+        expect({ filter, ids: await this.#listed(filter, newest) }).toEqual({ filter, ids: order })
+      }
+    }
+  }
+
+  async #listed(filter: ListAsked, newest: boolean): Promise<string[]> {
+    const ids: string[] = []
+    for (let next: number | null | undefined; next !== null;) {
+      const after: number | undefined = next
+      const page: JobsPage = await this.store.query({
+        kind: 'jobs',
+        limit: 7,
+        ...filter,
+        ...(newest ? { newest } : {}),
+        ...(after === undefined ? {} : { after }),
+      })
+      ids.push(...page.jobs.map(({ id }) => id))
+      next = page.next
+    }
+    return ids
+  }
+
+  #idsIn(all: readonly JobSummary[], filter: ListAsked): string[] {
+    const { world } = this.model
+    const { worker, error, ...others } = filter
+    const isHeld = (id: string): boolean =>
+      this.model.leases.all().some(({ job, lease }) => job === id && lease?.worker === worker)
+    return all.flatMap(({ id, endedAt }) => {
+      const job = world.jobs.get(id) as Job
+      const isMeant =
+        (worker === undefined || isHeld(id)) &&
+        (error === undefined || errorFingerprint(job) === error) &&
+        isInTime({ job, endedAt }, others) &&
+        summaryIf(listing(job, this.model.tallies(job), this.model.now), others) !== null
+      return isMeant ? [id] : []
+    })
   }
 
   /** The ledger knows how long they are; the values are there as long as the history of the job is. */
@@ -145,6 +244,8 @@ export abstract class InStep {
       const query = { kind: 'queue', queue } as const
       expect(await this.store.query(query)).toEqual(await this.#expected.queue(query))
     }
+    await this.#compareCounts()
+    await this.#compareLists(page.jobs)
     for (const { key } of LIMITS) {
       const query = { kind: 'limit', key } as const
       expect(await this.store.query(query)).toEqual(await this.#expected.limit(query))
@@ -153,6 +254,21 @@ export abstract class InStep {
       expect(await this.store.query({ kind: 'schedule', schedule: id })).toEqual(schedule)
     }
   }
+}
+
+/** By its id, so that a repeat asks for the same. */
+function tagged(command: Command): Command {
+  if (command.type !== 'SubmitJob' || command.job.length % 2 === 0) return command
+  return { ...command, spec: { ...command.spec, tags: ['odd', `ends with ${command.job.at(-1)}`] } }
+}
+
+/** Every job counted one by one. */
+function recount(model: Ledger): CountTable {
+  const counts = new CountTable()
+  for (const job of model.world.jobs.values()) {
+    counts.addJob(countedJob(job), jobState(job, model.tallies(job), model.now), 1)
+  }
+  return counts
 }
 
 function byId({ jobs }: JobsPage): JobSummary[] {

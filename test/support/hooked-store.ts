@@ -14,7 +14,7 @@ import type {
   StoreSnapshot,
 } from '../../src/store/index.ts'
 import { awakeClock, MemoryStore } from '../../src/store/index.ts'
-import type { PawlParts } from '../../src/engine/pawl.ts'
+import type { PawlParts } from '../../src/engine/pawl-parts.ts'
 import { Pawl } from '../../src/engine/pawl.ts'
 import { realTiming } from '../../src/store/clock.ts'
 

@@ -5,6 +5,7 @@
  */
 import { join } from 'node:path'
 import type { ArtifactPlace } from '../../definition/index.ts'
+import { InvalidDefinition } from '../../definition/index.ts'
 import { ownerOf, SHARD } from '../../worker/artifact/paths.ts'
 import { folderPlace, rootOf } from '../../worker/index.ts'
 import type { ArtifactSweep } from './artifact-sweep.ts'
@@ -33,7 +34,8 @@ export type BackUpStore = (
 ) => Promise<Omit<Backup, 'artifacts'>>
 
 interface BackupParts {
-  readonly backup: BackUpStore
+  /** Null: an engine in memory. */
+  readonly backup: BackUpStore | null
   readonly place: ArtifactPlace
   /** The id of the store: others may have files in the same place. */
   readonly store: string | null
@@ -45,6 +47,9 @@ export async function backUp(
   to: string,
   options: BackupOptions,
 ): Promise<Backup> {
+  if (backup === null) {
+    throw new InvalidDefinition('An engine in memory has nothing to back up: open a directory.')
+  }
   const isWanted = options.artifacts ?? rootOf(place) !== null
   if (!isWanted) return { ...(await backup(to)), artifacts: 0 }
   let artifacts = 0

@@ -2,24 +2,29 @@
  * A job in the hands of a client: where it stands, what came of it, and how to stop it.
  */
 import type { AnyJob, Duration } from '../../definition/index.ts'
-import { fromJson, isPipeline, outputFrom, StageOutputs, toMs } from '../../definition/index.ts'
+import {
+  fromJson,
+  isPipeline,
+  JobDeadlinePassed,
+  JobFailed,
+  JobWasCancelled,
+  JobWasErased,
+  KnownOptions,
+  outputFrom,
+  pipelineResult,
+  toMs,
+} from '../../definition/index.ts'
 import type { JobState } from '../../kernel/index.ts'
 import { isFinal } from '../../kernel/index.ts'
 import type { Timer, Timing } from '../../store/clock.ts'
-import type { Outcome, OutputsPage, PositionedEntry, PriorStage, Store } from '../../store/index.ts'
+import type { Outcome, PositionedEntry, Store } from '../../store/index.ts'
 import type { Actor } from '../actor.ts'
-import {
-  JobDeadlinePassed,
-  JobFailed,
-  JobQuarantined,
-  JobWasCancelled,
-  JobWasErased,
-  ResultTimeout,
-  UnknownJob,
-} from '../errors.ts'
+import { JobQuarantined, ResultTimeout, UnknownJob } from '../errors.ts'
 import { failureReason } from '../failure-reason.ts'
 import { lossIn } from '../lost-lease.ts'
 import type { JobInfo } from './job-info.ts'
+import type { JobStreamParts, StreamItem, StreamOptions } from './job-stream.ts'
+import { jobStream } from './job-stream.ts'
 import type { Results } from './results.ts'
 
 export interface HandleParts {
@@ -32,6 +37,7 @@ export interface HandleParts {
   /** Called at each progress that a handler of this process reports. Gives its end. */
   readonly onProgress: (id: string, listener: () => void) => () => void
   readonly cancel: (id: string, actor: Actor) => Promise<void>
+  readonly onAppended: JobStreamParts['onAppended']
 }
 
 /** Entries of one page of a history. */
@@ -40,6 +46,8 @@ const PAGE = 1_000
 const PROGRESS_MS = 500
 
 const ignore = (): void => undefined
+
+const STREAM_OPTIONS = new KnownOptions<StreamOptions>({ from: true, stage: true, segment: true })
 
 export class Handle<Result = unknown> {
   readonly id: string
@@ -152,6 +160,15 @@ export class Handle<Result = unknown> {
     }
   }
 
+  /**
+   * What its handler emits under this name, from an offset on, until the job is over or waits for a person.
+   * It lasts: after the end it can be read again, as long as the history is kept.
+   */
+  stream(name: string, options: StreamOptions = {}): AsyncIterable<StreamItem> {
+    STREAM_OPTIONS.assert(options, `stream '${name}'`, `stream('${name}', { from: 0 })`)
+    return jobStream(this.#parts, this.id, name, options)
+  }
+
   /** Stops it wherever it is. A handler that runs is told by its `signal`. */
   cancel(actor: Actor = {}): Promise<void> {
     return this.#parts.cancel(this.id, actor)
@@ -183,7 +200,14 @@ function resultOf(
   }
   if (cancelled?.deadline === true) throw new JobDeadlinePassed(id, type, outcome)
   if (cancelled !== null) throw new JobWasCancelled(id, type, cancelled.by, cancelled.reason)
-  if (outcome.last !== null) return pipelineResult(store, id, outcome.last, definition)
+  if (outcome.last !== null) {
+    return pipelineResult(id, outcome.last, definition, async (stage, after, limit) => {
+      const page = await store.query({ kind: 'outputs', job: id, stage, after, limit })
+      // Forgotten meanwhile: that is not the same as having put out nothing.
+      if (page === null) throw new UnknownJob(id)
+      return page
+    })
+  }
   const schema = definition === null || isPipeline(definition) ? undefined : definition.output
   return outputFrom(schema, outcome.output ?? 'null', `The output of job ${id} ('${type}')`)
 }
@@ -195,45 +219,4 @@ async function noResult(store: Store, id: string, outcome: Outcome): Promise<nev
   // A store that fails now has nothing to do with how the job ended.
   const loss = await lossIn(store, id, outcome).catch(() => null)
   throw new JobQuarantined(id, outcome.type, outcome, loss)
-}
-
-/** Outputs that are read at once. */
-const OUTPUTS_PAGE = 256
-
-/** Of one last stage its output; of several an object, by their names. */
-async function pipelineResult(
-  store: Store,
-  id: string,
-  last: readonly PriorStage[],
-  definition: AnyJob | null,
-): Promise<unknown> {
-  const [first] = last
-  if (first !== undefined && last.length === 1) return stageResult(store, id, first, definition)
-  const results: [string, unknown][] = []
-  for (const one of last) results.push([one.name, await stageResult(store, id, one, definition)])
-  // Not by assignment: a stage may have any name, `__proto__` too.
-  return Object.fromEntries(results)
-}
-
-async function stageResult(
-  store: Store,
-  job: string,
-  { name, stage, segments }: PriorStage,
-  definition: AnyJob | null,
-): Promise<unknown> {
-  const schema =
-    definition !== null && isPipeline(definition)
-      ? definition.stages.find((one) => one.stage === name)?.output
-      : undefined
-  const what = `The output of stage '${name}' of job ${job}`
-  const limit = segments === null ? 1 : OUTPUTS_PAGE
-  const read = async (after: number): Promise<OutputsPage> => {
-    const page = await store.query({ kind: 'outputs', job, stage, after, limit })
-    // Forgotten meanwhile: that is not the same as having put out nothing.
-    if (page === null) throw new UnknownJob(job)
-    return page
-  }
-  if (segments !== null) return new StageOutputs(segments, read, schema, what)
-  const [only] = (await read(-1)).outputs
-  return only === undefined ? undefined : outputFrom(schema, only.output, what)
 }

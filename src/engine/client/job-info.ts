@@ -14,19 +14,15 @@ import type {
   Task,
   TaskState,
 } from '../../kernel/index.ts'
-import {
-  effectKey,
-  inputOf,
-  inputVersionOf,
-  isFinal,
-  isLost,
-  jobEndedAt,
-} from '../../kernel/index.ts'
+import { effectKey, inputOf, isFinal, isLost, jobEndedAt } from '../../kernel/index.ts'
 import type { JobOverview, PriorStage, Queries, StageOverview } from '../../store/index.ts'
+import { currentInput } from '../current-input.ts'
 import type { FailureReason } from '../failure-reason.ts'
 import { failureReason } from '../failure-reason.ts'
 import type { ExecutionInfo } from '../inspect/executions.ts'
 import { newestExecutions } from '../inspect/executions.ts'
+import type { WaitInfo } from '../inspect/wait-info.ts'
+import { pendingWaits, waitInfo } from '../inspect/wait-info.ts'
 import { sentence } from '../lost-lease.ts'
 
 export interface EffectInfo {
@@ -97,6 +93,8 @@ export interface JobInfo {
   readonly executions: readonly ExecutionInfo[]
   readonly effects: readonly EffectInfo[]
   readonly steps: readonly string[]
+  /** What it waits for now; of a pipeline, what the task of each stage does that goes on first. */
+  readonly waits: readonly WaitInfo[]
   /** Null for a pipeline: each of its stages has its own. */
   readonly queue: string | null
   /** Of a pipeline; none of a plain job. */
@@ -154,7 +152,7 @@ export async function jobInfo(
   return {
     id: job.id,
     type: spec.type,
-    version: inputVersionOf(job),
+    version: currentInput(job).version,
     state,
     ...(job.task === null ? pipelinePart(view) : plainPart(view, job.task)),
     ...(await endingPart(store, view, executions)),
@@ -204,15 +202,24 @@ async function firstStart(store: Queries, job: string): Promise<number | null> {
 
 type JobPart = Pick<
   JobInfo,
-  'input' | 'maxRetries' | 'effects' | 'steps' | 'queue' | 'stages' | 'dueAt' | 'completedAt'
+  | 'input'
+  | 'maxRetries'
+  | 'effects'
+  | 'steps'
+  | 'waits'
+  | 'queue'
+  | 'stages'
+  | 'dueAt'
+  | 'completedAt'
 >
 
 function plainPart({ job, state }: JobOverview, task: Task): JobPart {
   return {
-    input: fromJson(task.input ?? inputOf(job)),
+    input: fromJson(currentInput(job).input),
     maxRetries: task.budget,
     effects: effectsOf(task),
     steps: task.steps.map(({ name }) => name),
+    waits: pendingWaits(task).map(waitInfo),
     queue: task.policy.queue,
     stages: [],
     dueAt: new Date(task.dueAt),
@@ -236,6 +243,7 @@ function pipelinePart({ job, state, stages }: JobOverview): JobPart {
     maxRetries: null,
     effects: [],
     steps: [],
+    waits: stages.flatMap(({ next }) => (next === null ? [] : pendingWaits(next).map(waitInfo))),
     queue: null,
     stages: stages.map((stage, i) => stageInfo(specs[i] as StageSpec, stage)),
     dueAt: new Date(job.dueAt),

@@ -35,6 +35,8 @@ export interface SubmitOptions extends ChildOptions {
    * with its input, and `delay` and `at` count from now. If it has begun: `Refused` (JobBegun).
    */
   readonly replace?: boolean
+  /** Who submits it, for the record: `notBySubmitter` of a question goes by it. */
+  readonly by?: string
   /** A transaction of your own, by `fromPg` and its like: the job is there once you commit it. */
   readonly tx?: UserTransaction
 }
@@ -51,10 +53,11 @@ interface SubmittedJob {
 const SUBMIT_OPTIONS = new KnownOptions<SubmitOptions>({
   ...CHILD_NAMES,
   id: true,
+  by: true,
   replace: true,
   tx: true,
 })
-const ITEM_OPTIONS = new KnownOptions<ItemOptions>({ ...CHILD_NAMES, id: true })
+const ITEM_OPTIONS = new KnownOptions<ItemOptions>({ ...CHILD_NAMES, id: true, by: true })
 const ITEMS = new KnownOptions<SubmittedJob>({ input: true, options: true })
 
 /** What is no definition has no policy to submit a job by. */
@@ -462,7 +465,9 @@ export class Submitter {
     const text = inputOf(definition, input)
     const submission = (it: string): Submission => {
       const spec = specOf(definition, input, it, options, this.#defaults)
-      const command: Submission = { type: 'SubmitJob', job, spec }
+      const { by } = options
+      const said = by === undefined ? spec : { ...spec, submittedBy: by }
+      const command: Submission = { type: 'SubmitJob', job, spec: said }
       if (this.#bounds !== null && options.id !== undefined) this.#named.add(command)
       return command
     }

@@ -201,3 +201,16 @@ export function checkedMaxWaiting(given: unknown): MaxWaiting {
   }
   return given as MaxWaiting
 }
+
+/** Null: any number may wait. */
+export function waitingBounds(
+  parts: {
+    readonly store: Store
+    readonly timing: Timing
+    readonly maxWaiting?: MaxWaiting | undefined
+  },
+  refusals: Refusals,
+): WaitingBounds | null {
+  const { store, timing, maxWaiting } = parts
+  return maxWaiting === undefined ? null : new WaitingBounds(store, timing, maxWaiting, refusals)
+}

@@ -2,9 +2,8 @@
 import { expect, it, onTestFinished } from 'vitest'
 import { claim, reportOf, TestClock } from '../../../test/conformance/bench.ts'
 import { temporaryFolder } from '../../../test/support/engines.ts'
-import { call, caller, plain } from '../../../test/support/specs.ts'
+import { call, plain } from '../../../test/support/specs.ts'
 import type { WaitSpec } from '../../kernel/index.ts'
-import { calleeId } from '../../kernel/index.ts'
 import type { Claimed } from '../../store/index.ts'
 import { openDirectory } from '../../store/index.ts'
 import { open } from '../open.ts'
@@ -38,7 +37,9 @@ it('a wait without a time has no end of its own, and what it is for is named', a
     expect.objectContaining({
       what: 'suspended',
       until: null,
-      message: `It waits, without a limit of time, for message 'approved' and the end of job ${calleeId(caller())} ('call').`,
+      message: expect.stringMatching(
+        /^It waits since .*Z, without a limit of time, for message 'approved' and the end of job \S+ \('call'\), which is about to be submitted\.$/,
+      ) as string,
     }),
   ])
 })
@@ -47,8 +48,9 @@ it('a wait that time ends says when', async () => {
   const [only, ...others] = await reasonsFor('any', [approval, nap])
   expect(others).toEqual([])
   const at = only?.until?.toISOString()
+  const since = new Date((only?.until?.getTime() ?? 0) - 3_600_000).toISOString()
   expect(only).toMatchObject({
     what: 'suspended',
-    message: `It waits for message 'approved' or its time ('nap'), until ${at} at the latest.`,
+    message: `It waits since ${since} for message 'approved' or its time ('nap'), until ${at} at the latest.`,
   })
 })

@@ -4,20 +4,17 @@
  * All reasons come from the store, but for the workers: those of other processes are known by what they
  * say, and without presence not at all.
  */
-import type { Job, JobState, LimitSpec, StageSpec, Task, Wait } from '../../kernel/index.ts'
+import type { Job, JobState, LimitSpec, StageSpec, Task } from '../../kernel/index.ts'
 import {
-  calleeOf,
   isEnding,
   isFinal,
   isHeldBack,
   isLost,
-  isPending,
   isSettled,
   isSuspended,
   mayStartAt,
   missedDeadline,
   NEVER_DUE,
-  waitsOfSuspension,
 } from '../../kernel/index.ts'
 import type { Holder, InUse, JobOverview, StageOverview, Store } from '../../store/index.ts'
 import type { StalledTask } from '../../worker/index.ts'
@@ -26,6 +23,7 @@ import { failureReason } from '../failure-reason.ts'
 import type { HolderInfo } from './holder-info.ts'
 import { holderInfo } from './holder-info.ts'
 import { lossOf, lossText } from '../lost-lease.ts'
+import { pendingWaits, waitsText } from './wait-info.ts'
 import type { WorkerInfo } from './worker-info.ts'
 import { servesChannel } from './worker-info.ts'
 
@@ -73,8 +71,6 @@ interface ExplainParts {
   readonly store: Store
   /** Of all processes; without presence, of this one. */
   readonly workers: readonly WorkerInfo[]
-  /** Other processes may have workers that are not known here. */
-  readonly hasUnknownWorkers: boolean
   readonly now: number
   /** Tasks of the job of which nothing is heard. */
   readonly stalled: readonly StalledTask[]
@@ -120,7 +116,7 @@ async function waitingReasons(
   // A clock that is only estimated may be behind what the task itself has seen.
   const now = Math.max(parts.now, task.time)
   const reasons = [
-    ...ownReasons(job, task, now),
+    ...(await ownReasons(parts.store, job, task, now)),
     ...(await limitReasons({ ...parts, now }, task)),
     ...workerReasons(parts, job.spec.type, task, stage),
   ]
@@ -187,12 +183,12 @@ async function whyDead(store: Store, task: Task): Promise<string> {
   return `${why} ${lossText(endedBy, isLost(endedBy) ? await lossOf(store, task) : null)}`
 }
 
-function ownReasons(job: Job, task: Task, now: number): Reason[] {
+async function ownReasons(store: Store, job: Job, task: Task, now: number): Promise<Reason[]> {
   const reasons: Reason[] = []
   if (isHeldBack(job)) {
     reasons.push(reason('held', 'It was submitted with `hold`: release it.'))
   }
-  if (task.dueAt > now && isSuspended(task)) reasons.push(suspension(task))
+  if (task.dueAt > now && isSuspended(task)) reasons.push(await suspension(store, task))
   else if (task.dueAt > now) {
     const at = new Date(task.dueAt).toISOString()
     reasons.push(
@@ -210,21 +206,16 @@ function ownReasons(job: Job, task: Task, now: number): Reason[] {
   return reasons
 }
 
-/** What it waits for, and for how long: a wait without a time has no end of its own. */
-function suspension(task: Task): Reason {
-  const needs = task.waiting?.suspended ?? 'all'
-  const pending = waitsOfSuspension(task).filter((wait) => isPending(task, wait))
-  const what = pending.map(waitText).join(needs === 'any' ? ' or ' : ' and ')
+/** What it waits for, since when and until when: a wait without a time has no end of its own. */
+async function suspension(store: Store, task: Task): Promise<Reason> {
+  const [first] = pendingWaits(task)
+  const since = first === undefined ? '' : ` since ${new Date(first.since).toISOString()}`
+  const what = await waitsText(store, task)
   if (task.dueAt === NEVER_DUE) {
-    return reason('suspended', `It waits, without a limit of time, for ${what}.`)
+    return reason('suspended', `It waits${since}, without a limit of time, for ${what}.`)
   }
   const at = new Date(task.dueAt).toISOString()
-  return reason('suspended', `It waits for ${what}, until ${at} at the latest.`, task.dueAt)
-}
-
-function waitText(wait: Wait): string {
-  if (wait.callee !== null) return `the end of job ${calleeOf(wait)} ('${wait.name}')`
-  return wait.message === null ? `its time ('${wait.name}')` : `message '${wait.message}'`
+  return reason('suspended', `It waits${since} for ${what}, until ${at} at the latest.`, task.dueAt)
 }
 
 /** A committed task is finished whatever pause and limits say. */
@@ -278,12 +269,14 @@ function limitReason(
 }
 
 function workerReasons(
-  { workers, hasUnknownWorkers }: ExplainParts,
+  { workers, store }: ExplainParts,
   type: string,
   task: Task,
   stage: string | null,
 ): Reason[] {
   const { queue } = task.policy
+  // Other processes may have workers that are not known here.
+  const hasUnknownWorkers = store.onNews !== undefined && store.presence === undefined
   const serving = workers.filter((worker) => servesChannel(worker, type, queue, stage))
   if (serving.length === 0) {
     const what = stage === null ? `jobs '${type}'` : `stage '${stage}' of pipeline '${type}'`

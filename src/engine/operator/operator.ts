@@ -5,20 +5,23 @@
 import type { AnyJob, Duration } from '../../definition/index.ts'
 import {
   assertName,
+  continuedInput,
   fromJson,
   inputFor,
   InvalidDefinition,
+  JobWasErased,
   timeOf,
   toJson,
   toMs,
 } from '../../definition/index.ts'
 import type { Command, JobSpec, KeptStep, Payload, Task, TaskAddress } from '../../kernel/index.ts'
-import { inputOf, inputVersionOf, LIMITS, stageIndex } from '../../kernel/index.ts'
+import { inputVersionOf, LIMITS, stageIndex } from '../../kernel/index.ts'
 import type { CommandBatcher } from '../../store/command-batcher.ts'
 import type { JobView, Store } from '../../store/index.ts'
 import type { Actor } from '../actor.ts'
 import { actorOrDefault } from '../actor.ts'
-import { JobWasErased, Refused, UnknownJob } from '../errors.ts'
+import { currentInput } from '../current-input.ts'
+import { Refused, UnknownJob } from '../errors.ts'
 import type { Refusals } from '../refusals.ts'
 import { newJobId } from '../random.ts'
 
@@ -180,7 +183,7 @@ export class Operator {
     const tasks = isOne && dead.length !== 1 ? [onlyTask(view, choice)] : dead
     const text = isSegment(view, tasks[0])
       ? elementOf(id, input)
-      : await this.#inputFor(view, input, definition)
+      : await this.#recordedInput(view, input, definition)
     const named = actorOrDefault(actor, 'Retried')
     const commands = tasks.map((task) => retryOf(task, attempt, text, named))
     const answers = await this.#batcher.sendAll(commands)
@@ -275,8 +278,8 @@ export class Operator {
     const text = await this.#inputFor(view, input, definition)
     const spec: JobSpec = {
       ...job.spec,
-      input: text ?? job.task?.input ?? inputOf(job),
-      version: inputVersionOf(job),
+      ...currentInput(job),
+      ...(text === null ? {} : { input: text }),
       key: null,
       unique: false,
       held: false,
@@ -337,13 +340,25 @@ export class Operator {
     })
   }
 
-  /** Null: the old one stays. */
+  /** As it goes on record in place of the job's own; null: the old one stays. */
+  async #recordedInput(
+    view: JobView,
+    given: unknown,
+    definition: AnyJob | undefined,
+  ): Promise<Payload | null> {
+    const text = await this.#inputFor(view, given, definition)
+    const { version } = currentInput(view.job)
+    return text === null ? null : continuedInput(text, version, inputVersionOf(view.job))
+  }
+
+  /** Of the version that the job has now. Null: the old one stays. */
   async #inputFor(
     { job }: JobView,
     given: unknown,
     definition: AnyJob | null = this.#definitionOf(job.spec.type),
   ): Promise<Payload | null> {
-    return given === undefined ? null : newInput(definition, inputVersionOf(job), given, job.id)
+    const { version } = currentInput(job)
+    return given === undefined ? null : newInput(definition, version, given, job.id)
   }
 
   /** `command`: what is to be sent about it. */

@@ -5,7 +5,7 @@
 import type { AnyJob, OptionNames } from '../../definition/index.ts'
 import { InvalidDefinition, KnownOptions, shown } from '../../definition/index.ts'
 import type { Actor } from '../actor.ts'
-import type { RateOptions } from './rate-limiter.ts'
+import type { PaceOptions, BulkReport } from './batch-run.ts'
 
 export interface QuarantineFilter {
   readonly type?: string
@@ -18,19 +18,13 @@ export interface QuarantineFilter {
   readonly fingerprint?: string
 }
 
-export interface QuarantineSelection extends QuarantineFilter, Actor {
+export interface QuarantineSelection extends QuarantineFilter, Actor, PaceOptions {
   /** Only these jobs, as far as the filter lets them through. */
   readonly ids?: readonly string[]
   /** Every job in quarantine. Must be said if there is neither a filter nor `ids`. */
   readonly all?: true
-  /** Says what would be done, and does nothing. */
-  readonly dryRun?: boolean
-  /** No more than so many jobs in a period. Default: as quickly as the store takes them. */
-  readonly rate?: RateOptions
   /** Told after each batch. */
-  readonly onProgress?: (report: QuarantineReport) => void
-  /** Stops after the batch that is under way, and does not wait for the next. */
-  readonly signal?: AbortSignal
+  readonly onProgress?: (report: BulkReport) => void
 }
 
 export interface RedriveOptions extends QuarantineSelection {
@@ -41,19 +35,6 @@ export interface RedriveOptions extends QuarantineSelection {
   readonly input?: unknown
   /** Checks the new input. Default: the definition that this engine last worked or submitted by. */
   readonly definition?: AnyJob
-}
-
-export interface QuarantineReport {
-  /** Jobs that the selection names or the filter matches. */
-  readonly matched: number
-  /** Of these: redriven, or discarded; with `dryRun`, those that would be. */
-  readonly done: number
-  /** Of these: left as they were. */
-  readonly left: number
-  /** Why, of the first 20 that were left. */
-  readonly problems: readonly { readonly id: string; readonly why: string }[]
-  /** False: it was stopped by its signal, or the engine was closed. There may be more. */
-  readonly isComplete: boolean
 }
 
 const FILTER: OptionNames<QuarantineFilter> = {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { recorded } from '../../../test/support/history.ts'
 import { deferred, ENGINES, temporaryFolder } from '../../../test/support/engines.ts'
-import type { Pawl, QuarantineReport } from '../../index.ts'
+import type { Pawl, BulkReport } from '../../index.ts'
 import { effect, job, open as openPawl, pipeline, typed } from '../../index.ts'
 import { testEngine } from '../../testing/index.ts'
 
@@ -222,7 +222,7 @@ describe.each(ENGINES)('the quarantine of an engine %s', (_, open) => {
   it('tells how far it is, batch by batch', async () => {
     const pawl = await open()
     await fill(pawl, { broken: 250 })
-    const told: QuarantineReport[] = []
+    const told: BulkReport[] = []
     await pawl.quarantine.redrive({ all: true, onProgress: (report) => told.push(report) })
     expect(told.map(({ done }) => done)).toEqual([100, 200, 250])
   })

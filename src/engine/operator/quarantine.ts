@@ -6,25 +6,25 @@
  * changed meanwhile is left alone. It goes through the jobs page by page, each once, and leaves jobs
  * alone that came in after it began.
  */
-import { fromJson, InvalidDefinition } from '../../definition/index.ts'
+import { continuedInput, fromJson, InvalidDefinition } from '../../definition/index.ts'
 import type { Command, Payload } from '../../kernel/index.ts'
-import { inputOf } from '../../kernel/index.ts'
+import { fingerprintOf, whyGivenUp } from '../../kernel/index.ts'
 import type { Timing } from '../../store/clock.ts'
 import type { CommandBatcher } from '../../store/command-batcher.ts'
 import type { Answer, DeadTask, QuarantinedJob, Store } from '../../store/index.ts'
 import { actorOrDefault } from '../actor.ts'
-import type { Fingerprinted } from './error-fingerprint.ts'
-import { fingerprintOf } from './error-fingerprint.ts'
+import { currentInput } from '../current-input.ts'
 import type { DefinitionOf } from './operator.ts'
 import { newInput } from './operator.ts'
 import type {
   QuarantineFilter,
-  QuarantineReport,
   QuarantineSelection,
   RedriveOptions,
 } from './quarantine-selection.ts'
 import { assertFilter, assertSelection } from './quarantine-selection.ts'
-import { assertWhole, RateLimiter } from './rate-limiter.ts'
+import type { BulkReport } from './batch-run.ts'
+import { BATCH as PAGE, BatchRun } from './batch-run.ts'
+import { assertWhole } from '../whole-number.ts'
 
 /** Jobs of one type that failed alike. */
 export interface QuarantineGroup {
@@ -79,10 +79,8 @@ interface FoundJob extends QuarantinedJob {
 /** The commands for one job, or why there are none. */
 type Plan = readonly Command[] | string
 
-const PAGE = 100
 const DEFAULT_LIMIT = 100
 const SAMPLE_IDS = 5
-const MOST_PROBLEMS = 20
 
 export class Quarantine {
   readonly #parts: QuarantineParts
@@ -133,13 +131,13 @@ export class Quarantine {
   }
 
   /** Each gets a fresh budget, and a new input if there is one. */
-  async redrive(options: RedriveOptions): Promise<QuarantineReport> {
+  async redrive(options: RedriveOptions): Promise<BulkReport> {
     assertSelection(options, 'redrive')
     return this.#forEach(options, (job) => this.#planRetries(job, options))
   }
 
   /** Each is given up for good: it FAILED. */
-  async discard(selection: QuarantineSelection): Promise<QuarantineReport> {
+  async discard(selection: QuarantineSelection): Promise<BulkReport> {
     assertSelection(selection, 'discard')
     const record = actorOrDefault(selection, 'Discarded')
     return this.#forEach(selection, async ({ id, tasks, queue }) => {
@@ -150,49 +148,19 @@ export class Quarantine {
     })
   }
 
-  async #forEach(
+  #forEach(
     selection: QuarantineSelection,
     plan: (job: FoundJob) => Promise<Plan>,
-  ): Promise<QuarantineReport> {
-    const { dryRun = false, onProgress, ids } = selection
-    const signal = this.#signalFor(selection)
-    const limiter = new RateLimiter(this.#parts.timing, PAGE, selection.rate)
-    const problems: { id: string; why: string }[] = []
-    const report: Mutable<QuarantineReport> = {
-      matched: 0,
-      done: 0,
-      left: 0,
-      problems,
-      isComplete: true,
-    }
-    const leaveOut = (id: string, why: string): void => {
-      report.left += 1
-      if (problems.length < MOST_PROBLEMS) problems.push({ id, why })
-    }
-    for await (const page of ids === undefined
-      ? this.#pages(selection)
-      : this.#named(ids, selection, leaveOut)) {
-      for (let at = 0; at < page.length; at += limiter.batch) {
-        const batch = page.slice(at, at + limiter.batch)
-        if (!dryRun) await limiter.waitFor(batch.length, signal)
-        if (signal.aborted) return { ...report, isComplete: false }
-        report.matched += batch.length
-        const plans = await Promise.all(batch.map((job) => plan(job)))
-        const refusals = dryRun ? plans.map(reasonOf) : await this.#send(plans)
-        refusals.forEach((why, i) => {
-          if (why === null) report.done += 1
-          else leaveOut((batch[i] as FoundJob).id, why)
-        })
-        onProgress?.({ ...report, problems: [...problems] })
-      }
-    }
-    return report
-  }
-
-  /** Aborted by the caller, or when the engine closes. */
-  #signalFor({ signal }: QuarantineSelection): AbortSignal {
-    const { closing } = this.#parts
-    return signal === undefined ? closing : AbortSignal.any([signal, closing])
+  ): Promise<BulkReport> {
+    const { timing, closing } = this.#parts
+    const run = new BatchRun(timing, closing, selection, selection.onProgress)
+    const leaveOut = (id: string, why: string): void => run.leaveOut(id, why)
+    const { ids } = selection
+    const pages = ids === undefined ? this.#pages(selection) : this.#named(ids, selection, leaveOut)
+    return run.run(pages, async (batch, isDry) => {
+      const plans = await Promise.all(batch.map((job) => plan(job)))
+      return isDry ? plans.map(reasonOf) : this.#send(plans)
+    })
   }
 
   /** For each plan: null, or why it was not carried out. */
@@ -237,9 +205,10 @@ export class Quarantine {
     const definition = options.definition ?? definitionOf(job.type)
     if (typeof input !== 'function') return newInput(definition, job.version, input, job.id)
     const view = await store.query({ kind: 'job', job: job.id })
-    const old = view === null ? 'null' : (view.job.task?.input ?? inputOf(view.job))
-    const given: unknown = await input(fromJson(old), itemOf(job))
-    return newInput(definition, job.version, given, job.id)
+    const old = view === null ? { input: 'null', version: job.version } : currentInput(view.job)
+    const given: unknown = await input(fromJson(old.input), itemOf(job))
+    const text = await newInput(definition, old.version, given, job.id)
+    return continuedInput(text, old.version, job.version)
   }
 
   /** All that match the filter, and are there now. */
@@ -340,9 +309,11 @@ interface Cause {
 /** For a list: the whole of it is in the job's info. */
 const MESSAGE_CHARS = 500
 
+const NO_TASK = { error: null, endedBy: null, held: [] }
+
 /** Of the first of all tasks that keep a job there. */
 function causeOf(tasks: readonly DeadTask[]): Cause {
-  const why = tasks[0] === undefined ? UNKNOWN : whyGivenUp(tasks[0])
+  const why = whyGivenUp(tasks[0] ?? NO_TASK)
   const { code, message } = why
   return {
     fingerprint: fingerprintOf(why),
@@ -350,29 +321,4 @@ function causeOf(tasks: readonly DeadTask[]): Cause {
     message: message.length > MESSAGE_CHARS ? `${message.slice(0, MESSAGE_CHARS)}…` : message,
     since: tasks.reduce((newest, { since }) => Math.max(newest, since), 0),
   }
-}
-
-const UNKNOWN: Fingerprinted = { code: 'Unknown', message: 'Nobody said why.', stack: null }
-
-function whyGivenUp({ held, endedBy, error }: DeadTask): Fingerprinted {
-  const [effect] = held
-  if (effect !== undefined) {
-    return (
-      effect.error ?? {
-        code: 'OutcomeUnknown',
-        message: `Whether the effect ${effect.name} happened is not known.`,
-        stack: null,
-      }
-    )
-  }
-  // The handler did not say why: an older error may have another cause.
-  if (endedBy === 'LeaseExpired')
-    return lostLease(endedBy, 'Its worker fell silent: the lease ran out.')
-  if (endedBy === 'LeaseRevoked')
-    return lostLease(endedBy, 'Its lease was taken away: its history says why.')
-  return error ?? UNKNOWN
-}
-
-function lostLease(code: string, message: string): Fingerprinted {
-  return { code, message, stack: null }
 }

@@ -2,8 +2,9 @@
  * Sends many commands one batch after the other, no more than so many in a period, spread evenly.
  */
 import type { Duration } from '../../definition/index.ts'
-import { InvalidDefinition, toMs } from '../../definition/index.ts'
+import { toMs } from '../../definition/index.ts'
 import type { Timing } from '../../store/clock.ts'
+import { assertWhole } from '../whole-number.ts'
 
 export interface RateOptions {
   readonly count: number
@@ -45,9 +46,4 @@ export class RateLimiter {
       signal.addEventListener('abort', done)
     })
   }
-}
-
-export function assertWhole(value: number, what: string): void {
-  if (Number.isSafeInteger(value) && value >= 1) return
-  throw new InvalidDefinition(`${what} must be a whole number from 1, not ${value}.`)
 }

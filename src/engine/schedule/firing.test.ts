@@ -8,7 +8,7 @@ import { tickId } from '../../kernel/index.ts'
 import type { Clock, News, Store } from '../../store/index.ts'
 import { MemoryStore, openDirectory } from '../../store/index.ts'
 import { VirtualClock, neverFires } from '../../testing/clock.ts'
-import type { PawlParts } from '../pawl.ts'
+import type { PawlParts } from '../pawl-parts.ts'
 import { Pawl } from '../pawl.ts'
 
 const START = Date.UTC(2025, 0, 1)

@@ -104,6 +104,8 @@ export class CommandListeners {
   readonly #isShared: boolean
   readonly #endNews: () => void
   readonly #newsListeners = new Set<(news: ReadonlySet<NewsKind>) => void>()
+  /** Of streams, by their jobs. */
+  readonly #readers = new Map<string, Set<() => void>>()
 
   constructor(parts: CommandListenersParts) {
     this.#parts = parts
@@ -126,6 +128,7 @@ export class CommandListeners {
   answered(commands: readonly Command[], answers: readonly Answer[]): void {
     const { results, upkeepLoop, workers } = this.#parts
     results.answered(commands, answers)
+    if (this.#readers.size > 0) this.#wakeReaders(commands)
     this.#countTraffic(commands)
     if (this.#newsListeners.size > 0) {
       const news = newsOf(commands)
@@ -160,6 +163,23 @@ export class CommandListeners {
   onNews(listener: (news: ReadonlySet<NewsKind>) => void): () => void {
     this.#newsListeners.add(listener)
     return () => void this.#newsListeners.delete(listener)
+  }
+
+  /** Calls when a worker of this process appended to a stream of the job. Gives its end. */
+  onAppended(job: string, listener: () => void): () => void {
+    const readers = this.#readers.get(job) ?? new Set()
+    this.#readers.set(job, readers.add(listener))
+    return () => {
+      readers.delete(listener)
+      if (readers.size === 0) this.#readers.delete(job)
+    }
+  }
+
+  #wakeReaders(commands: readonly Command[]): void {
+    for (const command of commands) {
+      if (command.type !== 'AppendStream') continue
+      for (const listener of this.#readers.get(command.job) ?? []) listener()
+    }
   }
 
   #tellRefused(commands: readonly Command[], answers: readonly Answer[]): void {

@@ -165,10 +165,11 @@ class JobFiles {
   }
 
   add({ job, stages }: JobRecord, tallies: Tallies, now: number): void {
-    const isOver = isFinal(jobState(job, tallies, now))
+    const state = jobState(job, tallies, now)
+    const isOver = isFinal(state)
     const file = isOver ? this.finished : this.live
     const offset = file.add((writer) => writeJob(writer, job, stages))
-    if (isOver) this.rows.push(rowOf(job, offset, jobEndedAt(job, tallies)))
+    if (isOver) this.rows.push(rowOf(job, offset, jobEndedAt(job, tallies), state))
     else this.#noteLive(job.firstPosition, offset)
   }
 
@@ -205,7 +206,7 @@ class JobFiles {
     const gone = this.gone.toSorted((a, b) => a - b)
     return {
       live: { ...live, index: liveIndex },
-      finished: { ...finished, index: finishedIndex, gone, kinds: this.rows.kinds.list },
+      finished: { ...finished, ...finishedIndex, gone, kinds: this.rows.kinds.list },
     }
   }
 

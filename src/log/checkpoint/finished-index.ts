@@ -5,21 +5,25 @@
  * All of it follows from the records before it, in one way only. So an index that does not check is
  * made again from records that do, and it is the very bytes that were written, or it is not used.
  */
-import type { Job } from '../../kernel/index.ts'
-import { jobEndedAt } from '../../kernel/index.ts'
+import type { Job, JobState } from '../../kernel/index.ts'
+import { jobEndedAt, jobState } from '../../kernel/index.ts'
 import { ByteReader } from '../format/bytes.ts'
 import { checksumOf } from '../format/checksum.ts'
 import { Interning } from '../format/interning.ts'
 import type { Disk } from '../disk/disk.ts'
 import { readJob, recordTallies } from '../format/record-codec.ts'
+import type { FinishedCell } from './finished-cells.ts'
+import { cellOf, encodeCells, FinishedCells } from './finished-cells.ts'
 import { HashIndex, hashKey, hashText, insertRow, NONE, slotsFor } from './hash-index.ts'
 import type { RecordFile, RecordFileWriter } from './record-file.ts'
 import { damaged, readRecords } from './record-file.ts'
 
 /** A file of finished jobs as the manifest names it. */
 export interface FinishedFileInfo extends RecordFile {
-  /** Checksum of the index. */
+  /** Checksum of the index and the cells. */
   readonly index: number
+  /** How many bytes the cells behind the index take. */
+  readonly cellBytes: number
   /** Rows that no longer count, ascending. */
   readonly gone: readonly number[]
   /** In the order in which they come in `byEnd`. */
@@ -48,6 +52,7 @@ export interface FinishedRow {
   readonly firstPosition: number
   readonly endedAt: number
   readonly kind: JobKind
+  readonly cell: FinishedCell
 }
 
 const FIRST_ROWS = 1_024
@@ -63,6 +68,8 @@ export interface FinishedIndex {
   readonly byFirst: Uint32Array
   /** Rows by kind, and in order of their end. */
   readonly byEnd: Uint32Array
+  /** The number of each row's cell. */
+  readonly cells: Uint32Array
   /** Hash tables of ids, and of keys that jobs still hold. */
   readonly ids: Uint32Array
   readonly keys: Uint32Array
@@ -72,7 +79,7 @@ export interface FinishedIndex {
 function layout(rows: number): number[] {
   const slots = slotsFor(rows) * 4
   const padded = Math.ceil(rows / 2) * 8
-  return [rows * 8, rows * 8, rows * 8, padded, padded, padded, padded, slots, slots]
+  return [rows * 8, rows * 8, rows * 8, padded, padded, padded, padded, padded, slots, slots]
 }
 
 /** How many bytes the index of so many rows takes. */
@@ -88,7 +95,7 @@ export function orderStart(rows: number): number {
 }
 
 /** The row of a job that is over, and whose record stands at an offset. */
-export function rowOf(job: Job, offset: number, endedAt: number): FinishedRow {
+export function rowOf(job: Job, offset: number, endedAt: number, state: JobState): FinishedRow {
   const { spec } = job
   const { type, key, unique } = spec
   return {
@@ -100,6 +107,7 @@ export function rowOf(job: Job, offset: number, endedAt: number): FinishedRow {
     firstPosition: job.firstPosition,
     endedAt,
     kind: spec,
+    cell: cellOf(job, state),
   }
 }
 
@@ -128,7 +136,9 @@ export class FinishedRows {
   #reals = new Float64Array(3 * FIRST_ROWS)
   #hashes = new Uint32Array(2 * FIRST_ROWS)
   #kindOf = new Uint32Array(FIRST_ROWS)
+  #cellOf = new Uint32Array(FIRST_ROWS)
   #keepsKey = new Uint8Array(FIRST_ROWS)
+  readonly cells = new FinishedCells()
   readonly kinds = new Kinds()
   readonly #ids = new HashIndex((row) => this.idHash(row))
   readonly #keys = new HashIndex((row) => (this.keepsKey(row) ? this.keyHash(row) : NONE))
@@ -137,7 +147,8 @@ export class FinishedRows {
     return this.#length
   }
 
-  push({ offset, firstPosition, endedAt, idHash, keyHash, keepsKey, kind }: FinishedRow): void {
+  push(given: FinishedRow): void {
+    const { offset, firstPosition, endedAt, idHash, keyHash, keepsKey, kind, cell } = given
     const row = this.#length++
     if (3 * row === this.#reals.length) this.#grow()
     this.#reals[3 * row] = offset
@@ -146,12 +157,18 @@ export class FinishedRows {
     this.#hashes[2 * row] = idHash
     this.#hashes[2 * row + 1] = keyHash
     this.#kindOf[row] = this.kinds.add(kind)
+    this.#cellOf[row] = this.cells.numberOf(cell)
     this.#keepsKey[row] = keepsKey ? 1 : 0
   }
 
   /** The number of a row's kind. */
   kindOf(row: number): number {
     return this.#kindOf[row] as number
+  }
+
+  /** The number of a row's cell. */
+  cellOf(row: number): number {
+    return this.#cellOf[row] as number
   }
 
   offset(row: number): number {
@@ -192,6 +209,7 @@ export class FinishedRows {
     this.#reals = twice(this.#reals, new Float64Array(2 * this.#reals.length))
     this.#hashes = twice(this.#hashes, new Uint32Array(2 * this.#hashes.length))
     this.#kindOf = twice(this.#kindOf, new Uint32Array(2 * this.#kindOf.length))
+    this.#cellOf = twice(this.#cellOf, new Uint32Array(2 * this.#cellOf.length))
     this.#keepsKey = twice(this.#keepsKey, new Uint8Array(2 * this.#keepsKey.length))
   }
 }
@@ -201,11 +219,15 @@ function twice<T extends Float64Array | Uint32Array | Uint8Array>(column: T, lar
   return larger
 }
 
-/** Behind the records of a file that was sealed. The checksum of the index. */
-export function addFinishedIndex(writer: RecordFileWriter, rows: FinishedRows): number {
+/** Behind the records of a file that was sealed. */
+export function addFinishedIndex(
+  writer: RecordFileWriter,
+  rows: FinishedRows,
+): Pick<FinishedFileInfo, 'index' | 'cellBytes'> {
   const bytes = encodeIndex(rows)
   writer.addBytes(bytes)
-  return checksumOf(bytes, 0, bytes.length)
+  const cellBytes = bytes.length - indexBytes(rows.length)
+  return { index: checksumOf(bytes, 0, bytes.length), cellBytes }
 }
 
 /** The index of a file made again from its records, as it was; throws if not all of these check. */
@@ -218,7 +240,9 @@ export async function rebuildIndex(
   const interning = new Interning()
   await readRecords(disk, folder, about, (lent, body, length, offset) => {
     const record = readJob(new ByteReader(lent, body, body + length), interning)
-    rows.push(rowOf(record.job, offset, jobEndedAt(record.job, recordTallies(record))))
+    const tallies = recordTallies(record)
+    const { job } = record
+    rows.push(rowOf(job, offset, jobEndedAt(job, tallies), jobState(job, tallies, 0)))
   })
   const bytes = encodeIndex(rows)
   if (checksumOf(bytes, 0, bytes.length) !== about.index) {
@@ -228,8 +252,12 @@ export async function rebuildIndex(
   return bytes
 }
 
+/** The columns, and the cells behind them. */
 function encodeIndex(rows: FinishedRows): Buffer {
-  const bytes = Buffer.alloc(indexBytes(rows.length))
+  const cells = encodeCells(rows.cells.list)
+  const size = indexBytes(rows.length)
+  const bytes = Buffer.alloc(size + cells.length)
+  cells.copy(bytes, size)
   const index = indexIn(bytes, rows.length)
   for (let row = 0; row < rows.length; row++) {
     const idHash = rows.idHash(row)
@@ -240,6 +268,7 @@ function encodeIndex(rows: FinishedRows): Buffer {
     index.idHashes[row] = idHash
     index.keyHashes[row] = keyHash
     index.byFirst[row] = row
+    index.cells[row] = rows.cellOf(row)
     insertRow(index.ids, idHash, row)
     if (rows.keepsKey(row)) insertRow(index.keys, keyHash, row)
   }
@@ -296,7 +325,8 @@ export function indexIn(bytes: Buffer, rows: number): FinishedIndex {
     keyHashes: words(4, rows),
     byFirst: words(5, rows),
     byEnd: words(6, rows),
-    ids: words(7, slots),
-    keys: words(8, slots),
+    cells: words(7, rows),
+    ids: words(8, slots),
+    keys: words(9, slots),
   }
 }

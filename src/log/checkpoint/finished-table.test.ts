@@ -23,7 +23,7 @@ describe('a buffer of finished jobs', () => {
       const size = i % 50 === 7 ? 700_000 : i * 10
       return job(`job ${i}`, 1_000 - i, i % 2 === 0 ? `key ${i}` : null, `"${'x'.repeat(size)}"`)
     })
-    for (const [i, one] of jobs.entries()) buffer.add(one, null, i)
+    for (const [i, one] of jobs.entries()) buffer.add(one, null, i, 'SUCCEEDED')
     for (const [i, one] of jobs.entries()) {
       const row = buffer.find(one.id)
       expect(buffer.idOf(row)).toBe(one.id)
@@ -37,12 +37,12 @@ describe('a buffer of finished jobs', () => {
 
   it('finds neither id nor key of what has left it, but another job of that id and key', () => {
     const buffer = new FinishedBuffer()
-    buffer.add(job('a', 1, 'k'), null, 1)
+    buffer.add(job('a', 1, 'k'), null, 1, 'SUCCEEDED')
     buffer.leave(buffer.find('a'))
     expect(buffer.find('a')).toBe(-1)
     expect(buffer.findKey('test', 'k', interning)).toBe(-1)
     expect(buffer.left).toBe(0)
-    buffer.add(job('a', 9, 'k'), null, 2)
+    buffer.add(job('a', 9, 'k'), null, 2, 'SUCCEEDED')
     expect(buffer.find('a')).toBe(1)
     expect(buffer.findKey('test', 'k', interning)).toBe(1)
     expect(buffer.left).toBe(1)
@@ -52,7 +52,7 @@ describe('a buffer of finished jobs', () => {
     const buffer = new FinishedBuffer()
     const firsts = [50, 10, 90, 70, 20, 60, 5, 100]
     for (const [i, first] of firsts.entries()) {
-      buffer.add(job(`job ${i}`, first), null, i)
+      buffer.add(job(`job ${i}`, first), null, i, 'SUCCEEDED')
       const expected = firsts.slice(0, i + 1).toSorted((a, b) => a - b)
       const listed = expected.map((_, n) => buffer.firstPosition(buffer.nthSubmitted(n)))
       expect(listed).toEqual(expected)

@@ -3,7 +3,7 @@
  * of their ends.
  *
  * - `FinishedFile`: a part of a checkpoint on the disk. Records, and behind them an index that is read
- *   into memory as it is: about 60 bytes for each job. The file never changes.
+ *   into memory as it is: about 64 bytes for each job. The file never changes.
  * - `FinishedBuffer`: jobs that came to their ends since the last checkpoint, in memory, as bytes. A job
  *   takes as many bytes as on a disk and is no object to the virtual machine: however many there are,
  *   its collector has nothing to look at.
@@ -11,13 +11,15 @@
  * A row counts until its job is forgotten, or changes and so gets a row in a newer table. That it no
  * longer counts is noted in memory, and in the manifest of the next checkpoint.
  */
-import type { Job, StageTasks } from '../../kernel/index.ts'
+import type { Job, JobState, StageTasks } from '../../kernel/index.ts'
 import { ByteReader, ByteWriter } from '../format/bytes.ts'
 import type { Interning } from '../format/interning.ts'
 import type { Disk, DiskFile } from '../disk/disk.ts'
 import { readChecked } from '../disk/disk.ts'
 import type { JobRecord } from '../format/record-codec.ts'
 import { peekJobId, readJob, writeJob } from '../format/record-codec.ts'
+import type { FinishedCell } from './finished-cells.ts'
+import { decodeCells } from './finished-cells.ts'
 import type {
   FinishedFileInfo,
   FinishedIndex,
@@ -52,6 +54,10 @@ export abstract class FinishedTable {
   abstract get kinds(): readonly FinishedKind[]
   /** The number of a row's kind. */
   abstract kindOf(row: number): number
+  /** What jobs are counted and listed by, each once. */
+  abstract get cells(): readonly FinishedCell[]
+  /** The number of a row's cell. */
+  abstract cellOf(row: number): number
   abstract idHash(row: number): number
   /** 0: it has no key. */
   abstract keyHash(row: number): number
@@ -166,12 +172,13 @@ export class FinishedFile extends FinishedTable {
   readonly #index: FinishedIndex
   readonly #starts: readonly number[]
   readonly #kindOf: Uint32Array
+  readonly cells: readonly FinishedCell[]
 
   private constructor(
     about: FinishedFileInfo,
     path: string,
     file: DiskFile,
-    index: FinishedIndex,
+    bytes: Buffer,
     isRebuilt: boolean,
   ) {
     super(about.records)
@@ -180,7 +187,8 @@ export class FinishedFile extends FinishedTable {
     this.isRebuilt = isRebuilt
     this.#file = file
     this.#window = new RecordWindow(file, path)
-    this.#index = index
+    this.#index = indexIn(bytes, about.records)
+    this.cells = decodeCells(bytes.subarray(indexBytes(about.records)))
     this.#starts = startsOf(kinds)
     this.#kindOf = new Uint32Array(about.records)
     for (const [kind, { rows }] of kinds.entries()) {
@@ -199,11 +207,11 @@ export class FinishedFile extends FinishedTable {
     const path = `${folder}/${about.name}`
     const file = await disk.open(path, 'read')
     try {
-      const { records } = about
-      const read = await readChecked(file, about.end, indexBytes(records))
+      const { records, cellBytes } = about
+      const read = await readChecked(file, about.end, indexBytes(records) + cellBytes)
       const isWhole = read !== null && read.checksum === about.index
       const bytes = isWhole ? read.bytes : await rebuildIndex(disk, folder, about)
-      return new FinishedFile(about, path, file, indexIn(bytes, records), !isWhole)
+      return new FinishedFile(about, path, file, bytes, !isWhole)
     } catch (error) {
       await file.close()
       throw error
@@ -237,7 +245,12 @@ export class FinishedFile extends FinishedTable {
       firstPosition: this.firstPosition(row),
       endedAt: this.endedAt(row),
       kind: this.kinds[this.kindOf(row)] as JobKind,
+      cell: this.cells[this.cellOf(row)] as FinishedCell,
     }
+  }
+
+  cellOf(row: number): number {
+    return this.#index.cells[row] as number
   }
 
   idHash(row: number): number {
@@ -317,8 +330,16 @@ export class FinishedBuffer extends FinishedTable {
     return this.#rows.length === MOST_ROWS
   }
 
+  get cells(): readonly FinishedCell[] {
+    return this.#rows.cells.list
+  }
+
+  cellOf(row: number): number {
+    return this.#rows.cellOf(row)
+  }
+
   /** Nearly all jobs come in the order of their ends. Its row. */
-  add(job: Job, stages: StageTasks | null, endedAt: number): number {
+  add(job: Job, stages: StageTasks | null, endedAt: number, state: JobState): number {
     let chunk = this.#chunks.at(-1)
     if (chunk === undefined || chunk.at > CHUNK_BYTES / 2) {
       this.#chunks.push((chunk = new ByteWriter(CHUNK_BYTES)))
@@ -326,7 +347,7 @@ export class FinishedBuffer extends FinishedTable {
     const offset = (this.#chunks.length - 1) * CHUNK + chunk.at
     writeJob(chunk, job, stages)
     const row = this.#rows.length
-    this.#rows.push(rowOf(job, offset, endedAt))
+    this.#rows.push(rowOf(job, offset, endedAt, state))
     const kind = this.kindOf(row)
     this.addLeft(kind, 1, this.#insert(kind, row, endedAt))
     return row

@@ -158,7 +158,7 @@ class FinishedOrder extends OrderedFile {
   }
 
   static open(disk: Disk, folder: string, about: FinishedFileInfo): Promise<FinishedOrder> {
-    const bytes = indexBytes(about.records)
+    const bytes = indexBytes(about.records) + about.cellBytes
     return opened(disk, folder, about, bytes, (file, path) => new FinishedOrder(file, path, about))
   }
 

@@ -72,6 +72,7 @@ export async function writeManifest(disk: Disk, folder: string, manifest: Manife
   for (const finishedFile of manifest.finishedFiles) {
     writeFile(writer, finishedFile)
     writer.u32(finishedFile.index)
+    writer.count(finishedFile.cellBytes)
     writer.count(finishedFile.gone.length)
     for (const row of finishedFile.gone) writer.count(row)
     writeKinds(writer, finishedFile.kinds)
@@ -131,6 +132,7 @@ function decode(reader: ByteReader): Manifest {
     finishedFiles: reader.list(() => ({
       ...readFile(reader),
       index: reader.u32(),
+      cellBytes: reader.count(),
       gone: reader.list(() => reader.count()),
       kinds: reader.list(() => readKind(reader)),
     })),

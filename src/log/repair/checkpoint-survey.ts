@@ -4,7 +4,7 @@
  * Every record is read and every index compared with the records it is about. Whether the
  * records say the right thing, verify finds out, which knows the log. It only reads.
  */
-import { jobEndedAt, sameContent } from '../../kernel/index.ts'
+import { jobEndedAt, jobState, sameContent } from '../../kernel/index.ts'
 import { ByteReader } from '../format/bytes.ts'
 import { Interning } from '../format/interning.ts'
 import { LiveFile } from '../checkpoint/live-file.ts'
@@ -15,6 +15,7 @@ import type { JobRecord } from '../format/record-codec.ts'
 import { readJob, recordTallies } from '../format/record-codec.ts'
 import { damaged, readRecords } from '../checkpoint/record-file.ts'
 import { FinishedFile } from '../checkpoint/finished-table.ts'
+import { cellOf } from '../checkpoint/finished-cells.ts'
 import type { FinishedFileInfo } from '../checkpoint/finished-index.ts'
 import type { Problem } from './log-survey.ts'
 import { damageIn } from './log-survey.ts'
@@ -174,7 +175,10 @@ async function checkFinishedFile(
       if (finishedFile.firstPosition(row) !== firstPosition) throw wrong(offset, id, 'its position')
       if (finishedFile.endedAt(row) !== jobEndedAt(record.job, recordTallies(record)))
         throw wrong(offset, id, 'the time of its end')
-      const { kind } = finishedFile.row(row)
+      const { kind, cell } = finishedFile.row(row)
+      const state = jobState(record.job, recordTallies(record), 0)
+      if (!sameContent(cell, cellOf(record.job, state)))
+        throw wrong(offset, id, 'what it counts as')
       if (kind.type !== spec.type || kind.retainMs !== spec.retainMs)
         throw wrong(offset, id, 'how long it is kept')
       if (spec.key === null || spec.unique) return

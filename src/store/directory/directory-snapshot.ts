@@ -20,13 +20,8 @@ import type {
 import { ENTRY_CODES, eventLoopTurn, findJob, jobsInOrder, recordTallies } from '../../log/index.ts'
 import type { Moment } from '../moment.ts'
 import { BeforeHistory } from '../moment.ts'
-import type {
-  JobSummary,
-  PastJob,
-  PositionedEntry,
-  SnapshotFilter,
-  StoreSnapshot,
-} from '../store.ts'
+import type { JobSummary } from '../read-model.ts'
+import type { PastJob, PositionedEntry, SnapshotFilter, StoreSnapshot } from '../store.ts'
 import { matchesSubmit } from '../views/job-pages.ts'
 import { foldJob, pastSummary } from '../views/past-job.ts'
 import type { CheckpointSchedule } from './checkpoint-schedule.ts'

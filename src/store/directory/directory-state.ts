@@ -28,6 +28,7 @@ export class DirectoryState {
     this.ledger = new Ledger((entry, job) => this.#appendEntry(entry, job), this.finished)
     this.specs = new LiveJobSpecs(disk, folder, this.ledger, this.live)
     this.finished.ledger = this.ledger
+    this.ledger.onParked = (job, by) => this.live.replace(job, by)
   }
 
   /** From now on commands can be decided: their entries go to this log. */
@@ -67,6 +68,8 @@ export class DirectoryState {
         return
       case 'JobReplaced':
         return this.specs.noteReplaced(job, position)
+      case 'ExecutionSuspended':
+        return this.live.replace(job, this.ledger.park(job))
       case 'ReportRefused':
       case 'JobErased':
         if (entry.type === 'JobErased') this.erased.note(job, position)

@@ -13,7 +13,7 @@
  */
 import type { Command, Job } from '../../kernel/index.ts'
 import type { Disk, JobRecord, LogReader, LogWriter, Torn } from '../../log/index.ts'
-import { backUp, countUpTo, eventLoopTurn, StoreEnded, UnknownOutcome } from '../../log/index.ts'
+import { backUp, countUpTo, StoreEnded, UnknownOutcome } from '../../log/index.ts'
 import type { ClaimRequest } from '../claim-request.ts'
 import { assertClaim } from '../claim-request.ts'
 import type { Clock } from '../clock.ts'
@@ -23,12 +23,11 @@ import type { Moment } from '../moment.ts'
 import type { Presence } from '../presence.ts'
 import { CommandCopies, notPlainData } from '../state/command-copies.ts'
 import type { Ledger } from '../state/ledger.ts'
-import { Undecided } from '../state/ledger.ts'
+import { Undecided } from '../state/finished-job-source.ts'
 import type {
   Answer,
   AnswerTo,
   Claimed,
-  JobsPage,
   OutputsPage,
   PositionedEntry,
   Query,
@@ -40,8 +39,6 @@ import type {
 } from '../store.ts'
 import { claimedBy } from '../views/claimed.ts'
 import { EntryWatches } from '../views/entry-watch.ts'
-import type { Listed } from '../views/job-pages.ts'
-import { listing, PageOfJobs } from '../views/job-pages.ts'
 import { outputsPage, tasksIn, taskView } from '../views/job-views.ts'
 import type { LedgerAnswers } from '../views/ledger-queries.ts'
 import { ledgerQueries } from '../views/ledger-queries.ts'
@@ -50,6 +47,7 @@ import type { CheckpointSchedule } from './checkpoint-schedule.ts'
 import { openDirectorySnapshot } from './directory-snapshot.ts'
 import type { DirectoryState } from './directory-state.ts'
 import { HistoryLinks } from './history-links.ts'
+import { JobListing } from './job-listing.ts'
 import { OwnerPresence } from './owner-presence.ts'
 import { bytesFor, GRANT_BYTES, isNewWork } from './size-estimate.ts'
 
@@ -82,10 +80,7 @@ export interface DirectoryParts {
 
 /** No claim gets more at once, so that room for it can be reserved; the next one gets the others. */
 const MOST_LEASES = 4_096
-const NO_JOBS: readonly Listed[] = []
 const copyNothing = async (): Promise<void> => undefined
-/** Jobs between two turns of the event loop while a page is put together. */
-const PAGE_STEP = 200
 
 export class DirectoryStore implements Store {
   readonly id: string
@@ -99,6 +94,7 @@ export class DirectoryStore implements Store {
   readonly #watches: EntryWatches
   readonly #answers: LedgerAnswers
   readonly #links = new HistoryLinks()
+  readonly #listing: JobListing
   #closing: Promise<void> | null = null
 
   constructor(parts: DirectoryParts) {
@@ -118,6 +114,7 @@ export class DirectoryStore implements Store {
         .shownAll(entries)
         .map(({ position: at, entry }) => ({ position: at, entry }))
     })
+    this.#listing = new JobListing(parts.state)
     this.#answers = this.#queryAnswers()
     this.#writer.onDurable = () => this.#onDurable()
     parts.checkpoints.consider()
@@ -230,7 +227,7 @@ export class DirectoryStore implements Store {
         this.#ledger.inMemory(query.job) === undefined
           ? this.#finishedOutputs(query)
           : shared.outputs(query),
-      jobs: (query) => this.#jobs(query),
+      jobs: (query) => this.#listing.page(query, () => this.#assertOpen()),
       history: (query) => this.#history(query),
       stream: (query) => this.#stream(query),
       upkeep: ({ limit, forgets = true }) => this.#upkeep(limit, forgets),
@@ -244,64 +241,6 @@ export class DirectoryStore implements Store {
     const page = outputsPage(tasksIn(record, stage), after, limit)
     if (page.next === null) finished.donePaging(job)
     return page
-  }
-
-  /**
-   * Jobs that are over and those that are not, in order of submission. A page may have to pass many,
-   * so the event loop turns in between; what changes meanwhile is behind where it goes on.
-   */
-  async #jobs(query: QueryOf<'jobs'>): Promise<JobsPage> {
-    const page = new PageOfJobs(query)
-    for (let at = query.after ?? 0; ;) {
-      const next = this.#addToPage(page, query, at)
-      if (next === null) return page.page
-      at = next
-      await eventLoopTurn()
-      this.#assertOpen()
-    }
-  }
-
-  /** Adds some jobs behind a position. Where to go on; null: the page is complete. */
-  #addToPage(page: PageOfJobs, query: QueryOf<'jobs'>, after: number): number | null {
-    const [over, others] = this.#jobsToList(query, after)
-    let left = over.next()
-    let right = others.next()
-    let last = after
-    for (let looked = 0; looked < PAGE_STEP; looked++) {
-      if (left.done === true && right.done === true) return null
-      const isOver =
-        left.done !== true &&
-        (right.done === true || left.value.job.firstPosition < right.value.firstPosition)
-      const next = isOver ? left.value : this.#listing(right.value as Job)
-      if (!page.add(next)) return null
-      last = next.job.firstPosition
-      if (isOver) left = over.next()
-      else right = others.next()
-    }
-    return last
-  }
-
-  /** Those that are over, and the others. Neither has more than the filter has an index for. */
-  #jobsToList(
-    { key, type, state }: QueryOf<'jobs'>,
-    after: number,
-  ): [over: IterableIterator<Listed>, others: IterableIterator<Job>] {
-    const { live, finished } = this.#parts.state
-    if (key !== undefined) {
-      const open = this.#ledger.jobsWithKey(key, type).filter((job) => !this.#ledger.isOver(job))
-      const others = open.filter(({ firstPosition }) => firstPosition > after)
-      return [
-        finished.withKey(key, type, after),
-        others.toSorted((a, b) => a.firstPosition - b.firstPosition).values(),
-      ]
-    }
-    // Jobs in quarantine are in memory, and have a list of their own.
-    if (state === 'QUARANTINED') return [NO_JOBS.values(), this.#ledger.quarantined.after(after)]
-    return [finished.after(after), live.after(after)]
-  }
-
-  #listing(job: Job): Listed {
-    return listing(job, this.#ledger.tallies(job), this.#ledger.now)
   }
 
   #upkeep(limit: number, forgets: boolean): Command[] {

@@ -156,13 +156,13 @@ describe('a checkpoint that was made and cannot be read', () => {
 describe('a list', () => {
   it('misses no job that comes to its end while the list is made, and has none twice', async () => {
     const bench = await new Bench().open({ segmentBytes: 4_000_000 })
-    await bench.submit(...range(1_500))
-    const asked = bench.store.query({ kind: 'jobs', limit: 2_000 })
+    await bench.submit(...range(4_000))
+    const asked = bench.store.query({ kind: 'jobs', limit: 5_000 })
     const checkpoint = bench.store.checkpoint()
-    await bench.finish(1_500)
+    await bench.finish(4_000)
     await checkpoint
     const { jobs } = await asked
-    expect(jobs.map(({ id }) => id)).toEqual(range(1_500))
+    expect(jobs.map(({ id }) => id)).toEqual(range(4_000))
     expect(new Set(jobs.map(({ state }) => state)).size).toBeGreaterThan(1)
   })
 })

@@ -8,7 +8,7 @@
  * be evicted BETWEEN commands. To be read or listed, a job is not admitted.
  */
 import type { Command, Job } from '../../kernel/index.ts'
-import { jobEndedAt } from '../../kernel/index.ts'
+import { jobEndedAt, jobState } from '../../kernel/index.ts'
 import type { Disk, JobRecord, Manifest, FinishedTable } from '../../log/index.ts'
 import {
   CorruptLog,
@@ -21,9 +21,13 @@ import {
   FinishedBuffer,
   eventLoopTurn,
 } from '../../log/index.ts'
-import type { FinishedJobSource, Ledger } from '../state/ledger.ts'
+import type { FinishedJobSource } from '../state/finished-job-source.ts'
+import type { Ledger } from '../state/ledger.ts'
+import type { JobsFilter } from '../read-model.ts'
 import type { Retention } from '../store.ts'
 import { RetentionPlanner } from './retention.ts'
+import type { FoundFinished } from './table-cursor.ts'
+import { TableCursor } from './table-cursor.ts'
 import { keepSpec } from '../state/job-with-stored-spec.ts'
 import type { Listed } from '../views/job-pages.ts'
 import { listing } from '../views/job-pages.ts'
@@ -38,6 +42,8 @@ const STEP = 500
 const HASHES_STEP = 8_192
 /** So many jobs are expected at least. */
 const FEW_JOBS = 65_536
+/** Rows that a list passes over between two looks at what it costs. */
+const PASSED_STEP = 32_768
 
 /** A buffer, and the marker of a checkpoint behind which its jobs ended. */
 interface DatedBuffer {
@@ -147,9 +153,10 @@ export class FinishedJobs implements FinishedJobSource {
     const stages = this.ledger.world.tasks.get(job.id) ?? null
     // Once: it may be read from the disk.
     keepSpec(job)
-    const endedAt = jobEndedAt(job, this.ledger.tallies(job))
+    const tallies = this.ledger.tallies(job)
+    const endedAt = jobEndedAt(job, tallies)
     const buffer = this.#buffer()
-    const row = buffer.add(job, stages, endedAt)
+    const row = buffer.add(job, stages, endedAt, jobState(job, tallies, this.ledger.now))
     addHash(this.#hashes, buffer, row)
     if (this.#nextHashes !== null) addHash(this.#nextHashes, buffer, row)
     this.#retention.jobEnded(job.spec, endedAt)
@@ -222,6 +229,20 @@ export class FinishedJobs implements FinishedJobSource {
     for (const finishedFile of before.values()) await finishedFile.close()
   }
 
+  /** Counts the jobs of a checkpoint that was just read, BEFORE any entry behind it is. */
+  countAll(): void {
+    for (const table of this.#finishedFiles) {
+      const counts = table.cells.map(() => 0)
+      for (let row = 0; row < table.records; row++) {
+        if (!table.isGone(row))
+          counts[table.cellOf(row)] = (counts[table.cellOf(row)] as number) + 1
+      }
+      table.cells.forEach((cell, i) => {
+        this.ledger.counter.addFinished(cell, cell.state, counts[i] as number)
+      })
+    }
+  }
+
   async #open(files: readonly FinishedFile['about'][]): Promise<Map<string, FinishedFile>> {
     const opened = new Map<string, FinishedFile>()
     try {
@@ -245,35 +266,59 @@ export class FinishedJobs implements FinishedJobSource {
     return this.#retention.dueCommands(this.#tables(), retention, now, limit)
   }
 
-  /** Jobs that were submitted behind a position, in order. Good until something changes. */
-  *after(position: number): IterableIterator<Listed> {
-    const cursors = this.#tables().map((table) => ({ table, at: table.submittedUpTo(position) }))
+  /**
+   * Jobs that were submitted behind a position, or with `newest` before it, in order, without those that the
+   * filter leaves out by what the tables say. Null: so many were passed over. Good until something changes.
+   */
+  *inOrder(
+    position: number,
+    newest: boolean,
+    filter: JobsFilter,
+  ): IterableIterator<FoundFinished | null> {
+    const cursors = this.#tables().flatMap((table) => {
+      return TableCursor.open(table, position, newest, filter, this.#interning) ?? []
+    })
+    let passed = 0
     for (;;) {
-      let best: (typeof cursors)[number] | null = null
+      let best: TableCursor | null = null
       for (const cursor of cursors) {
-        const { table } = cursor
-        while (cursor.at < table.records && table.isGone(table.nthSubmitted(cursor.at))) {
-          cursor.at += 1
-        }
-        if (cursor.at === table.records) continue
-        if (best === null || firstOf(cursor) < firstOf(best)) best = cursor
+        const skipped = cursor.advance()
+        passed += skipped
+        if (cursor.isDone) continue
+        if (best === null || cursor.first < best.first === !newest) best = cursor
+      }
+      if (passed >= PASSED_STEP) {
+        passed = 0
+        yield null
       }
       if (best === null) return
-      const record = best.table.read(best.table.nthSubmitted(best.at), this.#interning)
-      best.at += 1
-      yield listing(record.job, recordTallies(record), 0)
+      yield best.take()
     }
   }
 
+  /** All that were submitted behind a position, in order. Good until something changes. */
+  *after(position: number): IterableIterator<Listed> {
+    for (const one of this.inOrder(position, false, {})) if (one !== null) yield one.read()
+  }
+
   /** Of these, the ones that were submitted with a key; perhaps some others. Good until something changes. */
-  *withKey(key: string, type: string | undefined, after: number): IterableIterator<Listed> {
+  *withKey(
+    key: string,
+    type: string | undefined,
+    position: number,
+    newest: boolean,
+  ): IterableIterator<FoundFinished> {
     const rows = this.#tables().flatMap((table) =>
       table.rowsWithKey(key, type).map((row) => ({ table, row, first: table.firstPosition(row) })),
     )
-    for (const { table, row, first } of rows.toSorted((a, b) => a.first - b.first)) {
-      if (first <= after) continue
-      const record = table.read(row, this.#interning)
-      yield listing(record.job, recordTallies(record), 0)
+    const sign = newest ? -1 : 1
+    for (const { table, row, first } of rows.toSorted((a, b) => (a.first - b.first) * sign)) {
+      if (newest ? first >= position : first <= position) continue
+      const read = (): Listed => {
+        const record = table.read(row, this.#interning)
+        return listing(record.job, recordTallies(record), 0)
+      }
+      yield { first, read }
     }
   }
 
@@ -346,8 +391,4 @@ function rowsOf(
     const row = finishedFile.find(id)
     return row === -1 ? [] : [{ finishedFile, row }]
   })
-}
-
-function firstOf({ table, at }: { table: FinishedTable; at: number }): number {
-  return table.firstPosition(table.nthSubmitted(at))
 }

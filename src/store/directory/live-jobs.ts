@@ -8,6 +8,7 @@ import { countUpTo, eventLoopTurn, Interning, LiveFile } from '../../log/index.t
 import { JobWithStoredSpec, withStoredInput } from '../state/job-with-stored-spec.ts'
 import type { SpecSource } from '../state/job-with-stored-spec.ts'
 import type { Ledger } from '../state/ledger.ts'
+import { PackedJob } from '../state/packed-job.ts'
 import { LargeSpecs } from './large-specs.ts'
 
 const BLOCK = 256
@@ -105,6 +106,23 @@ export class LiveJobList {
     }
   }
 
+  /** The jobs before a position, the newest first. */
+  *before(position: number): IterableIterator<Job> {
+    for (let at = position; ;) {
+      // Blocks end where the next one begins: the one that a position is in may have some before it.
+      let index = Math.min(this.#behind(at - 1), this.#blocks.length - 1)
+      while (index >= 0 && !hasBefore(this.#blocks[index] as Block, at)) index -= 1
+      const block = this.#blocks[index]
+      if (block === undefined) return
+      for (let i = block.jobs.length - 1; i >= 0; i--) {
+        const job = block.jobs[i]
+        if (job == null || job.firstPosition >= at) continue
+        at = job.firstPosition
+        yield job
+      }
+    }
+  }
+
   /** The first block that has, or had, a job behind a position. */
   #behind(position: number): number {
     return countUpTo(position, this.#blocks.length, this.#lastOf)
@@ -112,6 +130,10 @@ export class LiveJobList {
 
   /** Made once: jobs leave all the time. */
   readonly #lastOf = (n: number): number => (this.#blocks[n] as Block).last
+}
+
+function hasBefore({ jobs }: Block, position: number): boolean {
+  return jobs.some((job) => job !== null && job.firstPosition < position)
 }
 
 /** The specs of the jobs that the newest checkpoint holds, and of those with large inputs behind it. */
@@ -176,6 +198,7 @@ export class LiveJobSpecs implements SpecSource {
     const file = this.#file as LiveFile
     await list.replaceJobs(since, (job) => {
       if (job.firstPosition >= this.#position || job instanceof JobWithStoredSpec) return job
+      if (job instanceof PackedJob) return job
       if (!file.has(job.firstPosition)) return job
       const stored = new JobWithStoredSpec(job, this)
       ledger.replace(job, stored)

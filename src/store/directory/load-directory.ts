@@ -119,6 +119,7 @@ async function restoreCheckpoint(
   ledger.restoreManifest(manifest)
   erased.restore(manifest.erased)
   await finished.useCheckpoint(manifest)
+  finished.countAll()
   await specs.useCheckpoint(manifest)
   const interning = new Interning()
   const jobs: Job[] = []
@@ -126,7 +127,9 @@ async function restoreCheckpoint(
     const { job, stages } = readJob(new ByteReader(bytes, body, body + length), interning)
     const stored = new JobWithStoredSpec(job, specs)
     ledger.restore({ job: stored, stages })
-    jobs.push(stored)
+    const kept = ledger.park(stored)
+    jobs.push(kept)
+    if (kept !== stored) return
     // The indexes have asked for all that they need: the rest is read when it is asked for.
     stored.loaded = null
     specs.unloadReplaced(stored)

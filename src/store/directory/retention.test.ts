@@ -203,7 +203,7 @@ describe('retention', () => {
     const end = (id: string, type: string, now: number): void => {
       const spec = plain({ type })
       const entry = { type: 'JobSubmitted', job: id, version: 1, at: 0, spec, dueAt: 0 } as const
-      buffer.add(createJob(entry), null, now)
+      buffer.add(createJob(entry), null, now, 'SUCCEEDED')
       planner.jobEnded(spec, now)
     }
     expect([due(1), looks]).toEqual([0, 1])

@@ -16,11 +16,11 @@ import { BadRequest, PartlyDone, StoreClosed } from '../errors.ts'
 import type { Moment } from '../moment.ts'
 import type { News, NewsKind } from '../notice.ts'
 import { notPlainData } from '../state/command-copies.ts'
+import type { JobSummary } from '../read-model.ts'
 import type {
   Answer,
   AnswerTo,
   Claimed,
-  JobSummary,
   Metrics,
   PastJob,
   PositionedEntry,
@@ -32,7 +32,7 @@ import type {
 } from '../store.ts'
 import { HttpPresence } from './http-presence.ts'
 import { HttpWatch } from './http-watch.ts'
-import type { CallOptions, TransportOptions } from './transport.ts'
+import type { RequestTerms, TransportOptions } from './transport.ts'
 import { Transport } from './transport.ts'
 
 export interface HttpOptions extends TransportOptions {
@@ -185,7 +185,7 @@ export class HttpStore implements Store {
     return texts.map((text) => (text === null ? notPlainData() : (answers[at++] as Answer)))
   }
 
-  #call(name: OperationName, input: object, options: CallOptions = {}): Promise<unknown> {
+  #call(name: OperationName, input: object, options: RequestTerms = {}): Promise<unknown> {
     return this.#transport.call(OPERATIONS[name], input, options)
   }
 

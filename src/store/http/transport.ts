@@ -45,7 +45,7 @@ class TransportFailure {
   }
 }
 
-export interface CallOptions {
+export interface RequestTerms {
   /** As JSON text, where the caller has it already. */
   readonly body?: string
   /** For how long the server may hold the answer. */
@@ -99,7 +99,7 @@ export class Transport {
     this.#agent.destroy()
   }
 
-  async call(operation: Operation, input: object, options: CallOptions = {}): Promise<unknown> {
+  async call(operation: Operation, input: object, options: RequestTerms = {}): Promise<unknown> {
     const begunUs = nowUs()
     for (let attempt = 0; ; attempt++) {
       if (this.isClosed) throw new StoreClosed()
@@ -120,7 +120,7 @@ export class Transport {
   async stream(
     operation: Operation,
     input: object,
-    options: StreamOptions,
+    options: EventStreamTerms,
   ): Promise<IncomingMessage> {
     if (this.isClosed) throw new StoreClosed()
     const { request } = this.#begin(operation, input, {}, options.headers)
@@ -140,7 +140,7 @@ export class Transport {
   async #attempt(
     operation: Operation,
     input: object,
-    options: CallOptions,
+    options: RequestTerms,
   ): Promise<Answered | TransportFailure> {
     const { heldMs = 0, isIdle = false, signal } = options
     const sentUs = nowUs()
@@ -170,7 +170,7 @@ export class Transport {
   #begin(
     operation: Operation,
     input: object,
-    options: CallOptions,
+    options: RequestTerms,
     headers: Readonly<Record<string, string>> = {},
   ): { readonly request: ClientRequest; readonly body: string | undefined } {
     const { path, rest } = pathOf(operation, input as Record<string, unknown>)
@@ -220,7 +220,7 @@ export class Transport {
   }
 }
 
-export interface StreamOptions {
+export interface EventStreamTerms {
   readonly signal: AbortSignal
   readonly headers: Readonly<Record<string, string>>
 }

@@ -15,11 +15,11 @@ import { BadRequest, StoreClosed } from '../errors.ts'
 import type { Moment } from '../moment.ts'
 import { CommandCopies, notPlainData } from '../state/command-copies.ts'
 import { Ledger } from '../state/ledger.ts'
+import type { JobsPage } from '../read-model.ts'
 import type {
   Answer,
   AnswerTo,
   Claimed,
-  JobsPage,
   PositionedEntry,
   Query,
   QueryOf,
@@ -31,6 +31,7 @@ import { EntryWatches } from '../views/entry-watch.ts'
 import { listing, PageOfJobs } from '../views/job-pages.ts'
 import type { LedgerAnswers } from '../views/ledger-queries.ts'
 import { ledgerQueries } from '../views/ledger-queries.ts'
+import { jobsHeldBy } from '../views/live-jobs-of.ts'
 import { PageOfStream } from '../views/stream-pages.ts'
 import { foldJob, pastSummary } from '../views/past-job.ts'
 
@@ -143,17 +144,32 @@ export class MemoryStore implements Store {
 
   #jobs(query: QueryOf<'jobs'>): JobsPage {
     const page = new PageOfJobs(query)
-    const after = query.after ?? 0
-    const { quarantined, now } = this.#ledger
-    // They have lists of their own: no other job is looked at.
-    const ofKey = query.key === undefined ? null : (this.#byKey.get(query.key) ?? [])
-    const jobs =
-      ofKey?.filter(({ firstPosition }) => firstPosition > after) ??
-      (query.state === 'QUARANTINED' ? quarantined.after(after) : this.#jobsAfter(after))
-    for (const job of jobs) {
+    const newest = query.newest === true
+    const after = query.after ?? (newest ? Infinity : 0)
+    const { now } = this.#ledger
+    for (const job of this.#jobsToList(query, newest, after)) {
       if (!page.add(listing(job, this.#ledger.tallies(job), now))) break
     }
     return page.page
+  }
+
+  /** They have lists of their own, where it says so: no other job is looked at. */
+  #jobsToList(
+    { key, state, worker }: QueryOf<'jobs'>,
+    newest: boolean,
+    after: number,
+  ): Iterable<Job> {
+    const isAhead = ({ firstPosition }: Job): boolean => {
+      return newest ? firstPosition < after : firstPosition > after
+    }
+    let some: readonly Job[] | null = null
+    if (worker !== undefined) some = jobsHeldBy(this.#ledger, worker)
+    else if (key !== undefined) some = this.#byKey.get(key) ?? []
+    else if (state === 'QUARANTINED') some = [...this.#ledger.quarantined.after(0)]
+    if (some === null) return newest ? this.#jobsBefore(after) : this.#jobsAfter(after)
+    return some
+      .filter(isAhead)
+      .toSorted((a, b) => (a.firstPosition - b.firstPosition) * (newest ? -1 : 1))
   }
 
   #append(entry: Entry, job: Job | null): void {
@@ -221,6 +237,15 @@ export class MemoryStore implements Store {
   /** An id may have been forgotten and used again: only its newest job is there. */
   *#jobsAfter(position: number): IterableIterator<Job> {
     for (let at = position + 1; at <= this.#entries.length; at++) {
+      const entry = this.#entries[at - 1]
+      if (entry?.type !== 'JobSubmitted') continue
+      const job = this.#ledger.world.jobs.get(entry.job)
+      if (job?.firstPosition === at) yield job
+    }
+  }
+
+  *#jobsBefore(position: number): IterableIterator<Job> {
+    for (let at = Math.min(position - 1, this.#entries.length); at > 0; at--) {
       const entry = this.#entries[at - 1]
       if (entry?.type !== 'JobSubmitted') continue
       const job = this.#ledger.world.jobs.get(entry.job)

@@ -47,6 +47,8 @@ interface QueueChannels {
 const FEW_UNUSED = 1_000
 
 export class ReadyIndex {
+  /** Called with the job of a task that waited for its time here, when it has come. */
+  onDue: (job: Job) => void = () => undefined
   /** Counted for tests: how much was looked at. */
   readonly effort = { comparisons: 0, offers: 0 }
   readonly #jobs: ReadonlyMap<string, Job>
@@ -105,6 +107,10 @@ export class ReadyIndex {
   /** How many tasks of a queue are due and wait, whatever stops them. */
   readyIn(queue: string): number {
     return this.#queues.get(queue)?.state.ready ?? 0
+  }
+
+  queueNames(): Iterable<string> {
+    return this.#queues.keys()
   }
 
   /** Counted for tests: what is remembered of queues. */
@@ -214,7 +220,9 @@ export class ReadyIndex {
       const task = this.#due.pop()
       this.#due.trim()
       const job = this.#jobs.get(task.job)
-      if (job !== undefined) this.#addReady(task, job, placeAt(task), headNumber)
+      if (job === undefined) continue
+      this.#addReady(task, job, placeAt(task), headNumber)
+      this.onDue(job)
     }
   }
 

@@ -13,6 +13,7 @@ import type {
   SnapshotStatements,
   Statements,
 } from './statements.ts'
+import type { Lists } from './list-statements.ts'
 
 /** How long a store waits for a database that is away, or that another process has locked. */
 export const MOST_AWAY_MS = 30_000
@@ -122,6 +123,7 @@ export interface Dialect {
   readonly erasure: ErasureStatements
   readonly history: HistoryStatements
   readonly snapshots: SnapshotStatements
+  readonly lists: Lists
   /** A new connection, with everything set as the statements expect. */
   connect(): Promise<Connection>
   readonly userTransactions: UserTransactionDialect

@@ -183,7 +183,7 @@ export class SqlStore implements Store {
     this.#upkeep = new SqlUpkeep(context, jobQueries, retention, pruning, () =>
       this.#notifier.tellAll('ends'),
     )
-    this.#queries = new SqlQueries(this.#pool, context, jobQueries, {
+    this.#queries = new SqlQueries(this.#pool, context, dialect.lists, jobQueries, {
       examination: (query, connection) => examination.examine(connection, query),
       metrics: (_query, connection) => this.#metrics(connection),
       upkeep: ({ limit, forgets = true }, connection) =>

@@ -7,6 +7,8 @@
  * database's own clock.
  */
 
+import type { CountStatements } from './count-statements.ts'
+
 /** What a record is made from. Below, `spec` is the record of the job's JobSubmitted, of job rows only. */
 export const LOADED_COLUMNS = [
   'job',
@@ -34,6 +36,7 @@ export const FIXED_COLUMNS = [
   'priority',
   'retain_ms',
   'deadline',
+  'tags',
 ] as const
 
 /** Written for a plain job that has not changed since it was submitted; the other columns follow. */
@@ -53,6 +56,7 @@ export const FRESH_COLUMNS = [
   'due_at',
   'rank',
   'start_by',
+  'tags',
 ] as const
 
 /** Written with every change. */
@@ -74,6 +78,7 @@ export const CHANGING_COLUMNS = [
   'attempt',
   'ended_at',
   'over_at',
+  'is_suspended',
 ] as const
 
 /** Written with every change of a plain job that was granted before and is not listed; the others follow. */
@@ -105,6 +110,20 @@ export const WORK_CONSTRAINTS = `
       ),
       constraint has_record check (record is not null or (version = 1 and stage = -1))`
 
+/**
+ * A job's own row, for the index by type alone: in any other words it would be taken for other statements, too, as
+ * long as the table is empty, and they would keep that plan.
+ */
+export const IS_OWN_ROW = 'stage + 0 = -1'
+
+/**
+ * Jobs that are over, and those that wait for another attempt, a person or a message: one index for lists by these states,
+ * because each index costs every change of a row. What waits for a worker is in none: it is changed again soon. SQLite uses
+ * the index only where this stands word for word.
+ */
+export const IS_LISTED_BY_STATE = `stage = -1
+      and (over_at is not null or (state = 'WAITING' and (attempt > 0 or channel is null)))`
+
 /** About calls that upkeep must look at: see `call-checks.ts`. */
 export interface CallStatements {
   /** rows (job, stage, segment). */
@@ -117,7 +136,7 @@ export interface CallStatements {
   readonly markedCalls: string
 }
 
-export interface Statements extends CallStatements {
+export interface Statements extends CallStatements, CountStatements {
   /** For a transaction that can be done again: the database may roll it back if it is idle for long. */
   readonly begin: string
   /** For a transaction that the database does not roll back, however long it takes. */
@@ -130,6 +149,8 @@ export interface Statements extends CallStatements {
   readonly releaseSavepoint: string
   /** now → the time in milliseconds. AFTER all locks. */
   readonly clock: string
+  /** position → position, at of the first event from there on. */
+  readonly firstEventFrom: string
   /** count → so many new positions, ascending, as one text: `7,8,9`. */
   readonly positions: string
 
@@ -168,7 +189,10 @@ export interface Statements extends CallStatements {
   /** rows (key) → the same, of those that are there and that no other transaction has locked. */
   readonly tryLockLimits: string
 
-  /** now, most → job, stage, segment, channel, level, grp, queue of due tasks without a turn; locked. */
+  /**
+   * now, most → job, stage, segment, channel, level, grp, queue, type, attempt, is_suspended, tags of due tasks without
+   * a turn; locked.
+   */
   readonly lockDueTasks: string
   /** rows (job, stage, segment, turn): they are ready, and parked for no limit. */
   readonly setTurns: string
@@ -240,8 +264,6 @@ export interface Statements extends CallStatements {
   readonly saveSchedules: string
   /** rows (key, held, full_at). */
   readonly saveLimits: string
-  /** rows (queue, QUEUE_COUNTS): added to the counts of the queue. */
-  readonly addQueueCounts: string
   /** rows (TALLY_COLUMNS). */
   readonly insertTallies: string
   /** rows (job). */
@@ -251,11 +273,7 @@ export interface Statements extends CallStatements {
   readonly notEnded: string
   /** rows (job) → loaded, spec of all of its rows, its own first. */
   readonly wholeJobs: string
-  /** position, most → loaded, spec of the own rows of jobs that were submitted behind it, in order. */
-  readonly jobsAfter: string
-  /** position, most, key → the same of those with the key. */
-  readonly jobsWithKeyAfter: string
-  /** position, passed, most → the same of those among the next ones submitted that are not over. */
+  /** position, passed, most → loaded, spec of the own rows of those among the next ones submitted that are not over. */
   readonly openJobsAfter: string
   /** position, passed → how many the next ones submitted are, at most so many, and the last position. */
   readonly submitsAfter: string
@@ -289,8 +307,6 @@ export interface Statements extends CallStatements {
   readonly schedules: string
   /** rows (schedule) → schedule, record of those that are set. */
   readonly schedulesNamed: string
-  /** most → how many leases are held, how many jobs are in quarantine; of segments it reads so many. */
-  readonly counts: string
 
   /** now, most → job, stage, segment, attempt of leases that ran out. */
   readonly expiredLeases: string
@@ -323,11 +339,6 @@ export interface Statements extends CallStatements {
   readonly countEndedByType: string
   /** type, retain_ms, most → job, over_at of those that ended first. */
   readonly oldestEnded: string
-
-  /** most → how many changes of counts were added up: so many at most. */
-  readonly foldQueueCounts: string
-  /** Deletes counts that are all 0. */
-  readonly deleteZeroCounts: string
 
   /** now, announced → the time; then the first times after `announced` at which a task is due, a limit has room, a lease ends and a task is too late, each null if there is none. */
   readonly nextTimes: string
@@ -378,8 +389,6 @@ export interface Statements extends CallStatements {
   readonly allSchedules: string
   /** → key, held, full_at, wake_at. */
   readonly allLimits: string
-  /** → queue, QUEUE_COUNTS of all that are not 0. */
-  readonly allQueueCounts: string
   /** kind → BASELINE_COLUMNS of all of this kind. */
   readonly baselines: string
   /** rows (name) → BASELINE_COLUMNS of jobs, also of those that were given up. */
@@ -397,9 +406,6 @@ export interface Statements extends CallStatements {
   /** rows (key): all tasks that are parked for it are ready again. */
   readonly unparkAll: string
 }
-
-/** What is counted of the tasks in a queue: see `rows/queue-counts.ts`. */
-export const QUEUE_COUNTS = ['later', 'ready', 'leased', 'dead'] as const
 
 /** The columns of an event. */
 export const EVENT_COLUMNS = ['position', 'job', 'before', 'type', 'at', 'record'] as const

@@ -21,9 +21,13 @@ export interface SpecSource {
   readSpec(firstPosition: number): JobSpec
 }
 
+/** One list for nearly all jobs. */
+const NO_TAGS: readonly string[] = []
+
 export class JobWithStoredSpec implements Job {
   readonly id: string
   readonly type: string
+  readonly tags: readonly string[]
   readonly caller: CallerRef | null
   /** The spec, while it is in memory. */
   loaded: JobSpec | null
@@ -48,6 +52,7 @@ export class JobWithStoredSpec implements Job {
     this.id = job.id
     const { spec } = job
     this.type = spec.type
+    this.tags = spec.tags.length === 0 ? NO_TAGS : spec.tags
     this.caller = spec.caller
     this.loaded = spec
     this.source = source
@@ -108,6 +113,11 @@ export function withStoredInput(
 /** Every transition asks for the type of its job: the spec is not read for it. */
 export function typeOf(job: Job): string {
   return job instanceof JobWithStoredSpec ? job.type : job.spec.type
+}
+
+/** Every change of state is counted by them: the spec is not read for it. */
+export function tagsOf(job: Job): readonly string[] {
+  return job instanceof JobWithStoredSpec ? job.tags : job.spec.tags
 }
 
 /** Every end asks who waits for the job: the spec is not read for it. */

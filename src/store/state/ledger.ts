@@ -15,7 +15,6 @@
  */
 import type {
   Command,
-  CommitExecution,
   Decision,
   Entry,
   Indexes,
@@ -26,7 +25,6 @@ import type {
   LimitUse,
   QueueEntry,
   StageOpened,
-  SubmitJob,
   Tallies,
   Task,
   TaskEntry,
@@ -47,13 +45,13 @@ import {
   isEnding,
   isFinal,
   isSuspect,
+  isSuspended,
   jobState,
   loadReads,
   malformed,
   NO_TALLIES,
   noReads,
   openableStages,
-  standsAlone,
   takesToken,
   tasksOf,
 } from '../../kernel/index.ts'
@@ -62,7 +60,10 @@ import { CorruptLog } from '../../log/index.ts'
 import type { ClaimRequest } from '../claim-request.ts'
 import { mayBeClaimedAhead, mostLeases } from '../claim-request.ts'
 import { checksAfter, checksOf, checksOfEnd } from './call-checks.ts'
+import type { FinishedJobSource } from './finished-job-source.ts'
+import { namesOneJob, Undecided } from './finished-job-source.ts'
 import { HeldLeases } from './held-leases.ts'
+import { JobCounter } from './job-counts.ts'
 import { JobsByKey, LiveJobMap } from './live-job-map.ts'
 import type { Metrics } from '../store.ts'
 import { Meters } from './metrics.ts'
@@ -70,43 +71,19 @@ import { QuarantinedJobs } from './quarantined-jobs.ts'
 import { ReadyIndex } from '../ready/ready-index.ts'
 import { StageTallies } from './stage-tallies.ts'
 import { keepSpec } from './job-with-stored-spec.ts'
+import { PackedJob, packJob, ParkedJobs } from './packed-job.ts'
 import { isListed, isNeverTaken, TaskSnapshot } from './task-snapshot.ts'
 import { DueCommands } from './due-commands.ts'
 
 /** Where each entry goes that was decided, and the job it belongs to: created, or changed, or gone. */
 export type Journal = (entry: Entry, job: Job | null) => void
 
-/** Where a ledger finds jobs that are over: it evicts them, and asks when a command names one. */
-export interface FinishedJobSource {
-  /** False: there is surely no such job here. Reads nothing. */
-  mayHave(id: string): boolean
-  find(id: string): JobRecord | null
-  findKey(type: string, key: string): JobRecord | null
-  /** A copy of a job that was found is in memory now, until it is evicted. */
-  noteReadmitted(job: Job): void
-  /** To be called BETWEEN commands: evicts the copies if there are too many. */
-  evictReadmitted(): void
-}
-
-/**
- * What a command is about cannot be read. Nothing was decided, and nothing has changed: the command
- * is not answered, and not taken for one about an unknown job.
- */
-export class Undecided extends Error {
-  override readonly cause: CorruptLog
-
-  constructor(cause: CorruptLog) {
-    super(cause.message)
-    this.name = 'Undecided'
-    this.cause = cause
-  }
-}
-
 export class Ledger implements Indexes {
   readonly world: World
   readonly ready: ReadyIndex
   readonly leases = new HeldLeases()
   readonly meters = new Meters()
+  readonly counter = new JobCounter()
   readonly quarantined = new QuarantinedJobs((id) => this.inMemory(id))
   readonly #tallies = new StageTallies()
   #scheduleIds: readonly string[] = []
@@ -116,17 +93,25 @@ export class Ledger implements Indexes {
   readonly #keys = new JobsByKey()
   readonly #reads = noReads()
   readonly #snapshot = new TaskSnapshot()
+  /** Suspended jobs as bytes; null: all of them are kept as they are. */
+  readonly #parked: ParkedJobs | null
+  /** Another object stands for a job that was parked, or is so no more. */
+  onParked: (job: Job, by: Job) => void = () => undefined
   /** The task that is being granted, and so is out of the ready-index already. */
   #offered: Task | null = null
   #now = 0
+  /** The time before it went on. */
+  #before = 0
 
   constructor(journal: Journal = () => undefined, finished: FinishedJobSource | null = null) {
     this.#journal = journal
     this.#finished = finished
+    this.#parked = finished === null ? null : new ParkedJobs()
     const jobs =
       finished === null ? undefined : new LiveJobMap((id) => this.#readmit(finished.find(id)))
     this.world = createWorld(jobs)
     this.ready = new ReadyIndex(this.world.jobs)
+    this.ready.onDue = (job) => this.#becameDue(job)
     this.#dueCommands = new DueCommands(
       this.world,
       this.leases,
@@ -181,9 +166,12 @@ export class Ledger implements Indexes {
   tick(now: number): number {
     // Whole milliseconds, whatever the clock says.
     if (now > this.#now) {
+      this.#before = this.#now
       this.#now = Math.floor(now)
+      this.#parked?.takeDue(this.#now, this.#takeBack)
       // BEFORE anything else happens at this time, so that a replay sees it in the same order.
       this.ready.advance(this.#now)
+      if (this.counter.hasDue(this.#now)) this.#countDuePipelines()
     }
     return this.#now
   }
@@ -222,7 +210,11 @@ export class Ledger implements Indexes {
   perform(command: Command, now: number): Decision {
     this.#finished?.evictReadmitted()
     const reads = this.#reads
-    const decision = this.#decide(command, this.tick(now))
+    let decision = this.#decide(command, this.tick(now))
+    // It was decided on a copy: AFTER the job itself is back, it is decided on that.
+    if (decision.entry !== null && this.#takeBackFor(decision.entry)) {
+      decision = this.#decide(command, this.#now)
+    }
     const { entry } = decision
     if (entry === null) return decision
     // `decide` has read what the entry changes: it is not looked up again.
@@ -255,6 +247,7 @@ export class Ledger implements Indexes {
   apply(entry: Entry): Job | null {
     this.#finished?.evictReadmitted()
     this.tick(entry.at)
+    this.#takeBackFor(entry)
     switch (entry.type) {
       case 'JobSubmitted':
         if (this.world.jobs.has(entry.job)) throw new BrokenEntry(entry, `job ${entry.job} exists`)
@@ -297,6 +290,7 @@ export class Ledger implements Indexes {
   restore(record: JobRecord): void {
     this.#keys.addIfFree(record.job)
     this.#putInMemory(record)
+    this.counter.add(record.job, this.#tallies.of(record.job), this.#now)
     const checks = checksOf(record.job, tasksOf(this.world, record.job))
     if (checks.length > 0) this.#dueCommands.callsChanged(checks)
   }
@@ -354,6 +348,45 @@ export class Ledger implements Indexes {
   replace(job: Job, by: Job): void {
     this.world.jobs.set(job.id, by)
     this.#keys.replace(job, by)
+  }
+
+  /**
+   * AFTER a plain job was suspended, or restored: it becomes bytes until it is due, or an entry changes it. Gives
+   * what stands for it from now on.
+   */
+  park(job: Job): Job {
+    const { task } = job
+    if (this.#parked === null || task === null || !this.#isParked(job, task)) return job
+    const isDue = isListed(job, task)
+    const packed = packJob(job, task)
+    if (packed === null && isDue) this.ready.insert(task, job)
+    if (packed === null) return job
+    this.#parked.add(packed, isDue)
+    this.replace(job, packed)
+    return packed
+  }
+
+  /** Whether the owner is going to park it, so that no index has it. */
+  #isParked(job: Job, task: Task): boolean {
+    if (this.#parked === null || job.task === null) return false
+    return task.state === 'WAITING' && isSuspended(task) && !this.ready.isDue(task.dueAt)
+  }
+
+  /** Whether the entry is about a job that was parked: it is not any more. */
+  #takeBackFor(entry: Entry): boolean {
+    if (this.#parked === null || this.#parked.size === 0 || !('job' in entry)) return false
+    const job = this.inMemory(entry.job)
+    if (!(job instanceof PackedJob)) return false
+    this.#takeBack(job)
+    return true
+  }
+
+  readonly #takeBack = (packed: PackedJob): void => {
+    const job = packed.unpack()
+    this.#parked?.takeBack(packed)
+    this.replace(packed, job)
+    this.onParked(packed, job)
+    if (job.task !== null && isListed(job, job.task)) this.ready.insert(job.task, job)
   }
 
   /** Drops a job that is over, and that the source of finished jobs can find. */
@@ -443,7 +476,7 @@ export class Ledger implements Indexes {
 
   #restoreTask(job: Job, task: Task): void {
     if (isNeverTaken(task)) this.#dueCommands.taskCreated(task)
-    if (isListed(job, task)) this.ready.insert(task, job)
+    if (isListed(job, task) && !this.#isParked(job, task)) this.ready.insert(task, job)
     if (task.lease === null) return
     this.leases.granted(task, task.lease)
     // As a resumed one: it counts for the limits, and the checkpoint has what it used of a rate.
@@ -456,6 +489,7 @@ export class Ledger implements Indexes {
     this.#keys.add(job)
     this.#dueCommands.jobAdded(job)
     if (job.task !== null) {
+      this.counter.add(job, NO_TALLIES, this.#now)
       this.#taskCreated(job, job.task)
       return job
     }
@@ -464,6 +498,7 @@ export class Ledger implements Indexes {
       Array.from(job.opened ?? [], () => null),
     )
     this.#tallies.addJob(job)
+    this.counter.add(job, this.#tallies.of(job), this.#now)
     this.#dueCommands.pipelineChanged(job.id)
     return job
   }
@@ -490,6 +525,7 @@ export class Ledger implements Indexes {
 
   #forget(entry: Entry & { type: 'JobForgotten' }): Job | null {
     const job = this.world.jobs.get(entry.job) ?? null
+    if (job !== null) this.counter.remove(job, this.#tallies.of(job), this.#now)
     fold(this.world, entry)
     if (job !== null) this.#dropIndexes(job)
     return job
@@ -512,8 +548,10 @@ export class Ledger implements Indexes {
       return job
     }
     this.#snapshot.note(job, job.task)
+    this.counter.note(job, this.#now)
     const waits = job.task.waiting?.waits
     fold(this.world, entry)
+    this.counter.update(job, this.#now)
     this.#noteCalls(entry, job, job.task, waits)
     this.#updateIndexes(job, job.task, entry.at)
     return job
@@ -546,9 +584,11 @@ export class Ledger implements Indexes {
     const before = this.#snapshot.note(job, task)
     const waits = task.waiting?.waits
     if (job.task !== null) {
+      this.counter.note(job, this.#now)
       applyToTask(task, entry)
+      this.counter.update(job, this.#now)
       this.#noteCalls(entry, job, task, waits)
-      return this.#updateIndexes(job, task, entry.at)
+      return this.#updateIndexes(job, task, entry.at, entry.type === 'ExecutionSuspended')
     }
     // Its other segments will ask for the spec soon.
     keepSpec(job)
@@ -557,6 +597,7 @@ export class Ledger implements Indexes {
     this.#tallies.addTask(task, before.state === 'WAITING' ? before.dueAt : null)
     this.#noteCalls(entry, job, task, waits)
     if (before.state !== task.state) this.#pipelineChanged(job)
+    else if (before.dueAt !== task.dueAt) this.#countPipeline(job)
     this.#updateIndexes(job, task, entry.at)
   }
 
@@ -573,9 +614,16 @@ export class Ledger implements Indexes {
     if (job.task === null) {
       keepSpec(job)
       this.#tallies.subtractTask(task)
+    } else {
+      this.counter.note(job, this.#now)
     }
     apply()
-    if (job.task === null) this.#tallies.addTask(task, dueAt)
+    if (job.task === null) {
+      this.#tallies.addTask(task, dueAt)
+      this.#countPipeline(job)
+    } else {
+      this.counter.update(job, this.#now)
+    }
     if (listed) this.ready.insert(task, job)
     if (startBy !== task.startBy) {
       this.#dueCommands.startByMet()
@@ -585,13 +633,29 @@ export class Ledger implements Indexes {
 
   #pipelineChanged(job: Job): void {
     this.#dueCommands.pipelineChanged(job.id)
-    this.quarantined.update(job, this.#tallies.of(job))
+    const tallies = this.#tallies.of(job)
+    this.quarantined.update(job, tallies)
+    this.counter.updatePipeline(job, tallies, this.#now)
     const ends = checksOfEnd(job)
     if (ends.length > 0 && this.isOver(job)) this.#dueCommands.callsChanged(ends)
   }
 
+  #becameDue(job: Job): void {
+    if (job.task !== null) return this.counter.becameDue(job, this.#before, this.#now)
+    // It waits for a retry, or the whole job waited for its time.
+    this.#countPipeline(job)
+  }
+
+  #countDuePipelines(): void {
+    for (const id of this.counter.dueBy(this.#now)) this.#countPipeline(this.inMemory(id))
+  }
+
+  #countPipeline(job: Job | undefined): void {
+    if (job !== undefined) this.counter.updatePipeline(job, this.#tallies.of(job), this.#now)
+  }
+
   /** AFTER an entry was applied: brings the indexes up to date with what differs from the snapshot. */
-  #updateIndexes(job: Job, task: Task, at: number): void {
+  #updateIndexes(job: Job, task: Task, at: number, isSuspension = false): void {
     const { listed, state, attempt, dueAt, lease, expiresAt } = this.#snapshot
     if (task.lease !== lease) {
       if (lease !== null) {
@@ -606,7 +670,8 @@ export class Ledger implements Indexes {
     // A task that is due and stays due keeps its position.
     const hasMoved = !stays || (task.dueAt !== dueAt && !this.ready.isDue(dueAt))
     if (listed && hasMoved) this.ready.left(task, job, dueAt, task === this.#offered)
-    if (stays && (!listed || hasMoved)) this.ready.insert(task, job)
+    const isParked = isSuspension && this.#isParked(job, task)
+    if (stays && (!listed || hasMoved) && !isParked) this.ready.insert(task, job)
     if (job.task !== null && (state === 'DEAD') !== (task.state === 'DEAD')) {
       this.quarantined.update(job, NO_TALLIES)
     }
@@ -619,11 +684,4 @@ export class Ledger implements Indexes {
     this.leases.granted(task, lease)
     this.ready.granted(task, lease.grantedAt, resumed, task === this.#offered)
   }
-}
-
-/** The command is decided on the one job that it names. */
-function namesOneJob(command: Command): command is SubmitJob | CommitExecution {
-  if (command.type === 'CommitExecution') return typeof command.job === 'string'
-  if (command.type !== 'SubmitJob' || typeof command.job !== 'string') return false
-  return standsAlone(command.spec)
 }

@@ -13,6 +13,7 @@ import {
   segmentsOf,
   stageIndex,
 } from '../../kernel/index.ts'
+import { claimedRecord } from '../claimed-record.ts'
 import type { Ledger } from '../state/ledger.ts'
 import { priorStages, failureIn } from './job-views.ts'
 import type { Claimed, ClaimedSegment, Ending, ResumedCommit, UnfinishedEffect } from '../store.ts'
@@ -72,6 +73,7 @@ export function claimed(
     prior: stageSpec === undefined ? NO_STAGES : priorStages(job, stageSpec),
     ending,
     steps: [...task.steps],
+    ...claimedRecord(task),
     commit: task.commit === null ? null : resumed(task, task.commit),
   }
 }

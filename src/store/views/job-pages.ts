@@ -4,6 +4,8 @@
  */
 import type { Job, JobSpec, JobState, Tallies, Task } from '../../kernel/index.ts'
 import {
+  errorFingerprint,
+  errorOf,
   inputVersionOf,
   isFinal,
   jobEndedAt,
@@ -12,16 +14,10 @@ import {
   tasksOf,
 } from '../../kernel/index.ts'
 import { eventLoopTurn } from '../../log/index.ts'
+import type { JobsFilter, JobsPage } from '../read-model.ts'
 import type { Ledger } from '../state/ledger.ts'
-import type {
-  DeadTask,
-  JobsPage,
-  JobSummary,
-  QuarantinedJob,
-  QuarantinePage,
-  QueryOf,
-  SnapshotFilter,
-} from '../store.ts'
+import type { JobSummary } from '../read-model.ts'
+import type { DeadTask, QuarantinedJob, QuarantinePage, QueryOf } from '../store.ts'
 
 /** A job and the state it is in, to be listed. */
 export interface Listed {
@@ -36,7 +32,7 @@ export function listing(job: Job, tallies: Tallies, now: number): Listed {
   return { job, state, endedAt: isFinal(state) ? jobEndedAt(job, tallies) : null }
 }
 
-/** A page of jobs that come in order of submission, put together one by one. */
+/** A page of jobs that come in order, put together one by one. */
 export class PageOfJobs {
   readonly #query: QueryOf<'jobs'>
   readonly #jobs: JobSummary[] = []
@@ -60,24 +56,43 @@ export class PageOfJobs {
     return true
   }
 
+  /** More may follow behind this position, and is for another page. */
+  cut(position: number): void {
+    this.#last = position
+    this.#isFull = true
+  }
+
   get page(): JobsPage {
     return { jobs: this.#jobs, next: this.#isFull ? this.#last : null }
   }
 }
 
 /** Null: the filter does not let it through. */
-export function summaryIf(one: Listed, filter: SnapshotFilter): JobSummary | null {
+export function summaryIf(one: Listed, filter: Omit<JobsFilter, 'worker'>): JobSummary | null {
   const { job, state } = one
-  if ((filter.state ?? state) !== state) return null
+  if ((filter.state ?? state) !== state || !isInTime(one, filter)) return null
+  if (filter.error !== undefined && errorFingerprint(job) !== filter.error) return null
   // Once: it may be read from the disk.
   const { spec } = job
   return matches(spec, job.task, filter) ? summaryOf(one, spec) : null
 }
 
+/** Whether it was submitted, and ended, when the filter says. */
+export function isInTime(
+  { job, endedAt }: Pick<Listed, 'job' | 'endedAt'>,
+  filter: Omit<JobsFilter, 'worker'>,
+): boolean {
+  const { submittedFrom, submittedBefore, endedFrom, endedBefore } = filter
+  if (submittedFrom !== undefined && job.submittedAt < submittedFrom) return false
+  if (submittedBefore !== undefined && job.submittedAt >= submittedBefore) return false
+  if (endedFrom !== undefined && (endedAt ?? 0) < endedFrom) return false
+  return endedBefore === undefined || (endedAt ?? Infinity) < endedBefore
+}
+
 function summaryOf({ job, state, endedAt }: Listed, spec: JobSpec): JobSummary {
   const { id, submittedAt, task } = job
   const { type, priority, tags, group } = spec
-  const error = task?.error ?? null
+  const error = errorOf(job) ?? task?.error ?? null
   return {
     id,
     type,

@@ -7,6 +7,9 @@ import type { Lease, Queue, Schedule, Tallies, Task, Usage } from '../../kernel/
 import { createQueue, inputOf } from '../../kernel/index.ts'
 import type { JobRecord } from '../../log/index.ts'
 import { recordTallies } from '../../log/index.ts'
+import type { CountsAnswer } from '../read-model.ts'
+import type { CountRow } from '../state/job-counts.ts'
+import { COUNTED_STATES, CountTable } from '../state/job-counts.ts'
 import type { Ledger } from '../state/ledger.ts'
 import type {
   Answers,
@@ -19,6 +22,13 @@ import type {
   QueueView,
   WorkerView,
 } from '../store.ts'
+import {
+  assertCountable,
+  countsAnswer,
+  groupsSource,
+  queueSummaries,
+  totalsSource,
+} from './count-views.ts'
 import { Examination } from './examination.ts'
 import { quarantinePage } from './job-pages.ts'
 import { sessionLease } from './session-lease.ts'
@@ -74,6 +84,10 @@ export function ledgerQueries(
       const record = find(job)
       return record === null ? null : outputsPage(tasksIn(record, stage), after, limit)
     },
+    counts: (query) => ledgerCounts(ledger, query),
+    queues: () => {
+      return queueSummaries(ledger.world.queues.values(), queueRows(ledger))
+    },
     quarantine: (query) => quarantinePage(ledger, query),
     queue: ({ queue }) => queueView(ledger, queue),
     limit: ({ key }) => limitView(ledger, key),
@@ -87,6 +101,33 @@ export function ledgerQueries(
     examination: (query) => examination.examineNext(query),
     metrics: () => ledger.metrics(),
   }
+}
+
+function ledgerCounts(ledger: Ledger, query: QueryOf<'counts'>): CountsAnswer {
+  assertCountable(query)
+  const { counts } = ledger.counter
+  return countsAnswer(query, counts.from(totalsSource(query)), counts.from(groupsSource(query)))
+}
+
+/** Of jobs, and of segments what the ready-index and the leases have beside them. */
+function* queueRows({ counter, ready }: Ledger): IterableIterator<CountRow> {
+  const segments = new CountTable()
+  for (const name of ready.queueNames()) {
+    segments.addSegment('', name, 'QUEUED', ready.readyIn(name))
+    segments.addSegment('', name, 'RUNNING', ready.queueUsage(name)?.held ?? 0)
+  }
+  for (const row of counter.counts.from({ dimension: 'job', name: null })) {
+    yield row
+    for (const state of ['QUEUED', 'RUNNING'] as const) {
+      segments.addSegment(
+        '',
+        row.queue,
+        state,
+        -(row.cells[COUNTED_STATES.indexOf(state)] as number),
+      )
+    }
+  }
+  yield* segments.from({ dimension: 'segment', name: null })
 }
 
 /** A job in memory. */

@@ -6,14 +6,8 @@ import { createWorld, fold } from '../../kernel/index.ts'
 import type { JobRecord } from '../../log/index.ts'
 import { recordTallies } from '../../log/index.ts'
 import { BadRequest } from '../errors.ts'
-import type {
-  JobSummary,
-  PastJob,
-  PositionedEntry,
-  Queries,
-  Query,
-  SnapshotFilter,
-} from '../store.ts'
+import type { JobSummary } from '../read-model.ts'
+import type { PastJob, PositionedEntry, Queries, Query, SnapshotFilter } from '../store.ts'
 import { activityOf } from './job-activity.ts'
 import { listing, summaryIf } from './job-pages.ts'
 import { jobOverview, outcomeOf, outputsPage, tasksIn } from './job-views.ts'

@@ -15,8 +15,8 @@ import type {
   Runnable,
   SubmitDefaults,
 } from '../../definition/index.ts'
-import type { Command, EffectPromise, Failure, LeaseAddress, Payload } from '../../kernel/index.ts'
-import { childId, effectKey, LIMITS, PawlError } from '../../kernel/index.ts'
+import type { Command, Failure, LeaseAddress, Payload } from '../../kernel/index.ts'
+import { childId, LIMITS, PawlError } from '../../kernel/index.ts'
 import type { Timing } from '../../store/clock.ts'
 import type { CommandBatcher } from '../../store/command-batcher.ts'
 import type { Answer, Claimed, OutputsPage, Store, UnfinishedEffect } from '../../store/index.ts'
@@ -30,8 +30,20 @@ import type { HandlerPort } from '../handler/handler-context.ts'
 import { requestOf } from '../handler/handler-context.ts'
 import type { HandlerOutcome } from '../handler/handler.ts'
 import type { SharedValues } from '../handler/shared-values.ts'
+import type {
+  CalleeOutcome,
+  EndWaitAnswer,
+  EndWaitRequest,
+  SettledWait,
+  SuspendRequest,
+} from '../handler/wait-port.ts'
+import { LONGEST_REST_MS } from '../handler/wait-port.ts'
 import type { WorkerEvents } from '../worker-events.ts'
+import { AttemptStreams } from './attempt-streams.ts'
+import { AttemptWaits } from './attempt-waits.ts'
 import { leaseEnd } from './lease-end.ts'
+import { promisedEffects } from './promised-effects.ts'
+import { ReconcileFailed } from './reconcile-failed.ts'
 import type { HeldLease, LeaseHolder, LeaseKeeper } from './lease-keeper.ts'
 import { TimeLimit } from './time-limit.ts'
 
@@ -70,6 +82,10 @@ export class Attempt implements HandlerPort, LeaseHolder {
   readonly #held: HeldLease
   /** Of the handler; null: it was not called. */
   #limit: TimeLimit | null = null
+  /** Null: its handler emitted nothing. */
+  #streams: AttemptStreams | null = null
+  /** Null: its handler never waited. */
+  #waits: AttemptWaits | null = null
   #hasBegun = false
   #isDead = false
   #isHandled = false
@@ -198,9 +214,13 @@ export class Attempt implements HandlerPort, LeaseHolder {
     if (!hasEffects) this.#endHandler()
     if (outcome === 'timed-out') return this.#fail(await this.#timeoutFailure(running, limit))
     if (typeof outcome === 'string') return this.#reportStop(outcome)
+    if (outcome.kind === 'suspended') return
+    const lost = this.#streams === null ? null : await this.#streams.flush()
+    if (lost !== null && outcome.kind !== 'failure') return this.#fail(this.#failureBy(lost))
     // Either report says that the work was begun.
     this.#held.isStarted = true
     if (outcome.kind === 'failure') return this.#fail(outcome)
+    if (outcome.kind === 'continue') return this.#continue(outcome.input)
     if (outcome.kind === 'died') return this.#fail(this.#failureBy(childDied(outcome)))
     const { output, effects, writes } = outcome
     const { job, stage, segment, lease, worker } = this.#address
@@ -230,6 +250,16 @@ export class Attempt implements HandlerPort, LeaseHolder {
     }
   }
 
+  async #continue(input: Payload): Promise<void> {
+    const { version: definitionVersion } = this.#definition
+    const { rejection } = await this.#reportUntilAnswered({
+      type: 'ContinueExecution',
+      input,
+      definitionVersion,
+    })
+    if (rejection !== null) await this.#fail(failureReport(refusal(rejection)))
+  }
+
   /** In one transaction with writes of the user's. */
   async #commitWith(report: Command, writes: CommitWrites): Promise<Answer> {
     const { batcher, keeper } = this.#parts
@@ -250,15 +280,21 @@ export class Attempt implements HandlerPort, LeaseHolder {
   }
 
   /** The outcome, or why the worker does not wait for it any longer: a stop, or the job's timeout. */
-  #untilStopped<T>(running: Promise<T>, { leftMs }: TimeLimit): Promise<T | AbortReason> {
+  #untilStopped<T>(running: Promise<T>, limit: TimeLimit): Promise<T | AbortReason> {
     const { timing } = this.#parts
+    const { leftMs } = limit
     const ended = new Promise<T | AbortReason>((resolve, reject) => {
       if (this.#abortHandle.reason !== null) resolve(this.#abortHandle.reason)
       this.#abortHandle.onStop = resolve
       running.then(resolve, reject)
     })
     if (leftMs === null) return ended
-    const timer = timing.after(leftMs, () => this.stop('timed-out'), true)
+    const check = (): void => {
+      // What was waited in place does not count.
+      if (limit.leftMs === null || limit.leftMs <= 0) return this.stop('timed-out')
+      timer = timing.after(limit.leftMs, check, true)
+    }
+    let timer = timing.after(leftMs, check, true)
     return ended.finally(() => timer.cancel())
   }
 
@@ -286,6 +322,57 @@ export class Attempt implements HandlerPort, LeaseHolder {
     throw this.#abortHandle.aborted()
   }
 
+  async suspend(request: SuspendRequest): Promise<SettledWait> {
+    await this.#streams?.flush()
+    return this.#ownWaits().suspend(request)
+  }
+
+  emit(name: string, value: Payload): Promise<void> {
+    this.#streams ??= new AttemptStreams({
+      address: this.#address,
+      claimed: this.claimed,
+      timing: this.#parts.timing,
+      send: (command) => this.#sendUntilAnswered(command),
+      heard: () => this.heard(),
+      abortHandle: this.#abortHandle,
+      loseLease: () => this.#loseLease('cancelled'),
+    })
+    return this.#streams.emit(name, value)
+  }
+
+  endWait(request: EndWaitRequest): Promise<EndWaitAnswer> {
+    return this.#ownWaits().endWait(request)
+  }
+
+  get longestRestMs(): number {
+    return this.#parts.timing.passesByItself === false ? 0 : LONGEST_REST_MS
+  }
+
+  rest(ms: number): Promise<void> {
+    return this.#ownWaits().rest(ms)
+  }
+
+  #ownWaits(): AttemptWaits {
+    const { timing, keeper, batcher } = this.#parts
+    this.#waits ??= new AttemptWaits({
+      address: this.#address,
+      definitionVersion: this.#definition.version,
+      waiting: this.claimed.waiting,
+      timing,
+      keeper,
+      held: this.#held,
+      abortHandle: this.#abortHandle,
+      limit: this.#limit ?? this.#newLimit(),
+      send: (commands) => this.#untilAnswered(() => batcher.sendAll(commands)),
+      assertInTime: () => {
+        if (this.#isOutOfTime()) throw this.#abortHandle.aborted()
+      },
+      heard: () => this.heard(),
+      loseLease: () => this.#loseLease('cancelled'),
+    })
+    return this.#waits
+  }
+
   progress(value: Payload): void {
     if (this.#abortHandle.reason !== null) return
     this.heard()
@@ -303,10 +390,13 @@ export class Attempt implements HandlerPort, LeaseHolder {
     return this.claimed.input ?? this.#found(await this.#parts.store.query({ kind: 'input', job }))
   }
 
-  async outputs(stage: number, after: number): Promise<OutputsPage> {
-    const { job } = this.#address
+  async outputs(stage: number, after: number, job = this.#address.job): Promise<OutputsPage> {
     const limit = OUTPUTS_PAGE
     return this.#found(await this.#parts.store.query({ kind: 'outputs', job, stage, after, limit }))
+  }
+
+  async callee(job: string): Promise<CalleeOutcome> {
+    return this.#found(await this.#parts.store.query({ kind: 'outcome', job }))
   }
 
   /** A job that is gone has lost its lease: the handler must not take it for a stage without outputs. */
@@ -553,14 +643,18 @@ export class Attempt implements HandlerPort, LeaseHolder {
     return this.#sendUntilAnswered({ ...this.#address, ...report })
   }
 
+  #sendUntilAnswered(report: Command): Promise<Answer> {
+    return this.#untilAnswered(() => this.#parts.batcher.send(report))
+  }
+
   /**
    * A report that ends something: sent again while the store cannot take it, until the lease is
    * lost or the worker must end. Then the lease runs out, and the log says what holds.
    */
-  async #sendUntilAnswered(report: Command): Promise<Answer> {
+  async #untilAnswered<T>(send: () => Promise<T>): Promise<T> {
     for (;;) {
       try {
-        return await this.#parts.batcher.send(report)
+        return await send()
       } catch (error) {
         const mayTryAgain = error instanceof PawlError && error.kind === 'retryable'
         if (!mayTryAgain || this.#parts.keeper.isLost(this.#held)) throw error
@@ -604,34 +698,3 @@ type LeaseReport = Command extends infer C
 
 const NO_WRITES_IN_STORE =
   'commit(…).with() needs a database: this store has no transaction that you could write in. Open SQLite or PostgreSQL, or write in an effect. In a test: testEngine({ transaction: (run) => run(client) }).'
-
-function promisedEffects(
-  { job, stage, segment }: LeaseAddress,
-  effects: readonly EffectPromise[],
-): UnfinishedEffect[] {
-  return effects.map((promise, effect) => ({
-    effect,
-    key: effectKey(job, stage, segment, effect),
-    promise,
-    state: 'PROMISED',
-    starts: [],
-    retries: 0,
-  }))
-}
-
-/**
- * The user's `reconcile` failed. Nothing is lost: it is asked again when the lease has run out, and
- * the effect is held for a person when its retries are used up.
- */
-export class ReconcileFailed extends PawlError {
-  constructor(job: string, { key, promise }: UnfinishedEffect, outcome: EffectOutcome | Died) {
-    const { name: effect } = promise
-    const why = outcome.kind === 'failure' ? outcome.failure.message : JSON.stringify(outcome)
-    super(
-      'ReconcileFailed',
-      'retryable',
-      `Effect '${effect}' of job ${job} (${key}) could not be reconciled, and is asked about again when the lease has run out, as long as it has retries: ${why}`,
-      { job, effect, key },
-    )
-  }
-}

@@ -11,7 +11,9 @@ export class TimeLimit {
   readonly #timing: Pick<Timing, 'steadyNow'>
   /** Null: none. */
   readonly #limitMs: number | null
-  readonly #begunAt: number
+  #begunAt: number
+  /** Null: it is not. */
+  #pausedAt: number | null = null
   #untilReturnedMs = 0
 
   /** It begins now. */
@@ -24,6 +26,17 @@ export class TimeLimit {
   /** The call of the handler has returned, its promise or its value: until now it had the event loop to itself. */
   noteReturned(): void {
     if (this.#limitMs !== null) this.#untilReturnedMs = this.#passedMs
+  }
+
+  /** What passes until `resume` does not count. */
+  pause(): void {
+    if (this.#limitMs !== null) this.#pausedAt ??= this.#timing.steadyNow()
+  }
+
+  resume(): void {
+    if (this.#pausedAt === null) return
+    this.#begunAt += this.#timing.steadyNow() - this.#pausedAt
+    this.#pausedAt = null
   }
 
   /** Null: there is no limit. */
@@ -49,6 +62,6 @@ export class TimeLimit {
   }
 
   get #passedMs(): number {
-    return this.#timing.steadyNow() - this.#begunAt
+    return (this.#pausedAt ?? this.#timing.steadyNow()) - this.#begunAt
   }
 }

@@ -94,8 +94,17 @@ function withSharedReports(items: readonly BatchItem[]): readonly BatchItem[] {
 function reportingTo(port: HandlerPort, heard: () => void): HandlerPort {
   return {
     heard: () => port.heard(),
+    emit: (name, value) => {
+      heard()
+      return port.emit(name, value)
+    },
+    suspend: (request) => port.suspend(request),
+    endWait: (request) => port.endWait(request),
+    rest: (ms) => port.rest(ms),
+    longestRestMs: port.longestRestMs,
     input: () => port.input(),
-    outputs: (stage, after) => port.outputs(stage, after),
+    outputs: (stage, after, job) => port.outputs(stage, after, job),
+    callee: (job) => port.callee(job),
     shared: port.shared,
     artifacts: port.artifacts,
     noWrites: port.noWrites,

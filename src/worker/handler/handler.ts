@@ -5,6 +5,7 @@
 import type {
   AnyEffect,
   ChildCall,
+  Continuation,
   CommitWrites,
   EffectCall,
   HandlerCommit,
@@ -14,12 +15,14 @@ import type {
   SubmitDefaults,
 } from '../../definition/index.ts'
 import {
+  continuedInput,
   effectCalls,
   fromJson,
   inputFor,
   inputOf,
   InvalidDefinition,
   isCommit,
+  isContinuation,
   nameOf,
   specOf,
   toJson,
@@ -42,6 +45,10 @@ export type HandlerOutcome =
       /** Never from another thread or process: there, it is refused. */
       readonly writes: CommitWrites | null
     }
+  /** It waits, and the store knows for what: nothing more is to be reported. */
+  | { readonly kind: 'suspended' }
+  /** Another run follows, with this input. */
+  | { readonly kind: 'continue'; readonly input: Payload }
   | ({ readonly kind: 'failure' } & FailureReport)
 
 export async function runHandler(
@@ -50,23 +57,26 @@ export async function runHandler(
   port: HandlerPort,
   abortHandle: AbortHandle,
 ): Promise<HandlerOutcome> {
+  let context: HandlerContext | null = null
   try {
     // Usually nothing here is a promise, and awaiting nothing costs a turn.
     const made = contextFor(definition, request, port, abortHandle)
-    const context = made instanceof Promise ? await made : made
+    const given = (context = made instanceof Promise ? await made : made)
     if (definition.reuse !== null) {
-      const ref = await context.reusedOutput()
-      if (ref !== null) return await outcomeOf(definition, context, ref)
+      const ref = await given.reusedOutput()
+      if (ref !== null) return await outcomeOf(definition, given, ref)
     }
     const calls = definition.effects.size === 0 ? null : new Set<EffectCall>()
-    const run = (): unknown => definition.run(context as unknown as RunContext<never, []>)
+    const run = (): unknown => definition.run(given as unknown as RunContext<never, []>)
     const running = calls === null ? run() : effectCalls.run(calls, run)
     const returned = isThenable(running) ? await running : running
     if (calls !== null) assertPromised(request.job.id, calls, returned)
-    const outcome = outcomeOf(definition, context, returned)
+    const outcome = outcomeOf(definition, given, returned)
     return outcome instanceof Promise ? await outcome : outcome
   } catch (error) {
     return failureOutcome(definition, error)
+  } finally {
+    context?.close()
   }
 }
 
@@ -109,6 +119,7 @@ export function outcomeOf(
   context: HandlerContext,
   returned: unknown,
 ): HandlerOutcome | Promise<HandlerOutcome> {
+  if (isContinuation(returned)) return continuation(definition, context, returned)
   const commit = context.commitOf(returned)
   if (definition.reuse !== null) context.assertReusable(commit)
   const { effects, children } = commit
@@ -118,6 +129,19 @@ export function outcomeOf(
     return { kind: 'commit', output, effects: NOTHING, writes: commit.writes }
   }
   return outcomeWithPromises(definition, commit, output, context.defaults)
+}
+
+async function continuation(
+  definition: Runnable,
+  context: HandlerContext,
+  { input }: Continuation,
+): Promise<HandlerOutcome> {
+  context.assertStepsOver()
+  const text = await inputOf(definition, input)
+  return {
+    kind: 'continue',
+    input: continuedInput(text, definition.version, context.submittedUnder),
+  }
 }
 
 async function outcomeWithPromises(

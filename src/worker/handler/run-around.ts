@@ -32,7 +32,10 @@ export function withMiddleware(
       const { stage } = definition
       const run = { job: { id, type }, stage, effect: null, attempt, metadata }
       return around(withSignal(run, abortHandle), () =>
-        executor.runJob(definition, request, port, abortHandle),
+        Promise.race([
+          executor.runJob(definition, request, port, abortHandle),
+          suspensionOf(abortHandle),
+        ]),
       )
     },
     runEffect: (definition, request, artifacts, abortHandle) => {
@@ -84,7 +87,19 @@ const NO_NEXT =
   'A function of `use` returned and never called `next`: call it, or throw an error to fail the attempt.'
 
 function endOf(outcome: RunOutcome): HandlerRunEnd {
-  if (outcome.kind === 'failure') return { isDone: false, error: outcome.failure }
-  if (outcome.kind !== 'died') return { isDone: true, error: null }
-  return { isDone: false, error: failureOf(childDied(outcome)) }
+  const isSuspended = outcome.kind === 'suspended'
+  if (outcome.kind === 'failure') return { isDone: false, isSuspended, error: outcome.failure }
+  if (outcome.kind !== 'died') return { isDone: !isSuspended, isSuspended, error: null }
+  return { isDone: false, isSuspended, error: failureOf(childDied(outcome)) }
+}
+
+/** The promise of a handler that is suspended never settles: what is around it goes on all the same. */
+function suspensionOf(abortHandle: AbortHandle): Promise<HandlerOutcome> {
+  return new Promise((resolve) => {
+    const { signal } = abortHandle
+    const stopped = (): void => {
+      if (abortHandle.reason === 'suspended') resolve({ kind: 'suspended' })
+    }
+    signal.addEventListener('abort', stopped, { once: true })
+  })
 }

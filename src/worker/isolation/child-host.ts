@@ -14,8 +14,9 @@ import { inProcess } from '../handler/executor.ts'
 import { failureReport } from '../handler/failure.ts'
 import type { HandlerPort } from '../handler/handler-context.ts'
 import { SharedValues } from '../handler/shared-values.ts'
+import { LONGEST_REST_MS } from '../handler/wait-port.ts'
 import { ExportedDefinitions } from './exported-definitions.ts'
-import type { ChildOutcome, ChildRequest, ToChild, ToParent } from './protocol.ts'
+import type { ChildOutcome, ChildRequest, ToChild, ToParent, WaitAsk } from './protocol.ts'
 import { NO_WRITES_IN_CHILD, uncarried } from './protocol.ts'
 
 export class ChildHost {
@@ -110,16 +111,26 @@ class ChildRun {
     this.port = {
       record: (name, value) =>
         this.#ask((call) => send({ type: 'record', run: number, call, name, value })),
+      emit: (name, value) =>
+        this.#ask((call) => send({ type: 'emit', run: number, call, name, value })),
       progress: (value) => send({ type: 'progress', run: number, value }),
       log: (line) => send({ type: 'log', run: number, line }),
       // A child is given one job at a time.
       heard: () => undefined,
       input: () =>
         this.#ask((call) => send({ type: 'read', run: number, call, what: { kind: 'input' } })),
-      outputs: (stage, after) => {
-        const what = { kind: 'outputs', stage, after } as const
+      callee: (id) => {
+        const what = { kind: 'callee', job: id } as const
         return this.#ask((call) => send({ type: 'read', run: number, call, what }))
       },
+      outputs: (stage, after, id) => {
+        const what = { kind: 'outputs', stage, after, job: id } as const
+        return this.#ask((call) => send({ type: 'read', run: number, call, what }))
+      },
+      suspend: (request) => this.#wait(send, { kind: 'suspend', ...request }),
+      endWait: (request) => this.#wait(send, { kind: 'end', ...request }),
+      rest: (ms) => this.#wait(send, { kind: 'rest', ms }),
+      longestRestMs: LONGEST_REST_MS,
       noWrites: NO_WRITES_IN_CHILD,
       ...surroundings,
     }
@@ -140,6 +151,10 @@ class ChildRun {
     this.#isOver = true
     for (const { reject } of this.#waiting.values()) reject(this.abortHandle.aborted())
     this.#waiting.clear()
+  }
+
+  #wait<T>(send: (message: ToParent) => void, ask: WaitAsk): Promise<T> {
+    return this.#ask((call) => send({ type: 'wait', run: this.number, call, ask }))
   }
 
   #ask<T>(send: (call: number) => void): Promise<T> {

@@ -17,8 +17,11 @@ const REQUEST = {
   store: null,
   submittedAt: 0,
   version: 1,
+  submittedUnder: 1,
   input: 'null',
   steps: [],
+  waiting: null,
+  caller: { stage: 0, segment: 0, depth: 1 },
   stage: null,
   defaults: null,
 }

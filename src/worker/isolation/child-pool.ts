@@ -51,11 +51,17 @@ const DEFAULT_START_MS = 60_000
 /** An effect records nothing. */
 export const NO_PORT: HandlerPort = {
   record: () => Promise.reject(new Error('An effect has no steps.')),
+  emit: () => Promise.reject(new Error('An effect has no streams.')),
   progress: () => undefined,
   log: () => undefined,
   heard: () => undefined,
   input: () => Promise.reject(new Error('An effect has an input of its own.')),
   outputs: () => Promise.reject(new Error('An effect reads no outputs.')),
+  callee: () => Promise.reject(new Error('An effect calls no job.')),
+  suspend: () => Promise.reject(new Error('An effect does not wait.')),
+  endWait: () => Promise.reject(new Error('An effect does not wait.')),
+  longestRestMs: 0,
+  rest: () => Promise.reject(new Error('An effect does not wait.')),
   shared: new SharedValues(),
   artifacts: null,
   noWrites: NO_WRITES_IN_CHILD,

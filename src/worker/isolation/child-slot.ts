@@ -15,7 +15,7 @@ import type { AbortHandle } from '../abort-handle.ts'
 import type { Died } from '../handler/executor.ts'
 import type { HandlerPort } from '../handler/handler-context.ts'
 import type { Child, StartChild } from './child.ts'
-import type { ChildOutcome, ChildRequest, ToParent } from './protocol.ts'
+import type { ChildOutcome, ChildRequest, ToChild, ToParent, WaitAsk } from './protocol.ts'
 import { carried } from './protocol.ts'
 
 /** A handler or an effect that waits for a child, or runs in one. */
@@ -131,6 +131,12 @@ export class ChildSlot {
       case 'read':
         void this.#read(pending, message)
         return
+      case 'wait':
+        void this.#wait(pending, message)
+        return
+      case 'emit':
+        void this.#emit(pending, message)
+        return
       case 'progress':
         pending.port.progress(message.value)
         return
@@ -172,8 +178,31 @@ export class ChildSlot {
     { run, call, what }: Extract<ToParent, { type: 'read' }>,
   ): Promise<void> {
     try {
-      const found =
-        what.kind === 'input' ? await port.input() : await port.outputs(what.stage, what.after)
+      const found = await read(port, what)
+      this.#child?.send({ type: 'found', run, call, found })
+    } catch (error) {
+      this.#child?.send({ type: 'refused', run, call, error: carried(error) })
+    }
+  }
+
+  async #emit(
+    { port }: PendingRun,
+    { run, call, name, value }: Extract<ToParent, { type: 'emit' }>,
+  ): Promise<void> {
+    try {
+      await port.emit(name, value)
+      this.#child?.send({ type: 'found', run, call, found: null })
+    } catch (error) {
+      this.#child?.send({ type: 'refused', run, call, error: carried(error) })
+    }
+  }
+
+  async #wait(
+    { port }: PendingRun,
+    { run, call, ask }: Extract<ToParent, { type: 'wait' }>,
+  ): Promise<void> {
+    try {
+      const found = await answerTo(port, ask)
       this.#child?.send({ type: 'found', run, call, found })
     } catch (error) {
       this.#child?.send({ type: 'refused', run, call, error: carried(error) })
@@ -193,7 +222,10 @@ export class ChildSlot {
     const { reason, by } = abortHandle
     if (reason === null || reason === 'timed-out') return this.#kill()
     this.#child?.send({ type: 'stop', run: this.#run, reason, by })
-    this.#killLater()
+    if (reason !== 'suspended') return this.#killLater()
+    // The handler never returns, and what it left behind ends with its child.
+    this.#takeRun()?.resolve({ kind: 'suspended' })
+    this.#end()
   }
 
   #end(): void {
@@ -236,5 +268,34 @@ export class ChildSlot {
     this.#timer?.cancel()
     this.#unlisten()
     return pending
+  }
+}
+
+function read(
+  port: HandlerPort,
+  what: Extract<ToParent, { type: 'read' }>['what'],
+): ReturnType<HandlerPort['input' | 'outputs' | 'callee']> {
+  switch (what.kind) {
+    case 'input':
+      return port.input()
+    case 'callee':
+      return port.callee(what.job)
+    case 'outputs':
+      return port.outputs(what.stage, what.after, what.job)
+  }
+}
+
+async function answerTo(
+  port: HandlerPort,
+  ask: WaitAsk,
+): Promise<Extract<ToChild, { type: 'found' }>['found']> {
+  switch (ask.kind) {
+    case 'suspend':
+      return port.suspend({ needs: ask.needs, waits: ask.waits, unfit: ask.unfit })
+    case 'end':
+      return port.endWait({ wait: ask.wait, message: ask.message, unfit: ask.unfit })
+    case 'rest':
+      await port.rest(ask.ms)
+      return null
   }
 }

@@ -12,6 +12,13 @@ import type { EffectOutcome, EffectRequest } from '../handler/executor.ts'
 import { failureOf } from '../handler/failure.ts'
 import type { HandlerRequest } from '../handler/handler-context.ts'
 import type { HandlerOutcome } from '../handler/handler.ts'
+import type {
+  CalleeOutcome,
+  EndWaitAnswer,
+  EndWaitRequest,
+  SettledWait,
+  SuspendRequest,
+} from '../handler/wait-port.ts'
 
 /** A handler or an effect to run. `definition`: the name of a job that one of the modules exports. */
 export type ChildRequest =
@@ -20,7 +27,18 @@ export type ChildRequest =
 
 type ReadRequest =
   | { readonly kind: 'input' }
-  | { readonly kind: 'outputs'; readonly stage: number; readonly after: number }
+  | {
+      readonly kind: 'outputs'
+      readonly stage: number
+      readonly after: number
+      readonly job: string | undefined
+    }
+  | { readonly kind: 'callee'; readonly job: string }
+
+export type WaitAsk =
+  | ({ readonly kind: 'suspend' } & SuspendRequest)
+  | ({ readonly kind: 'end' } & EndWaitRequest)
+  | { readonly kind: 'rest'; readonly ms: number }
 
 export type ChildOutcome = HandlerOutcome | EffectOutcome
 
@@ -65,12 +83,12 @@ export type ToChild =
       readonly call: number
       readonly error: CarriedError
     }
-  /** The answer to `read`. */
+  /** The answer to `read`, or to `wait`. */
   | {
       readonly type: 'found'
       readonly run: number
       readonly call: number
-      readonly found: Payload | OutputsPage
+      readonly found: Payload | OutputsPage | CalleeOutcome | SettledWait | EndWaitAnswer | null
     }
   /** Nothing more will come. */
   | { readonly type: 'end' }
@@ -91,6 +109,21 @@ export type ToParent =
       readonly run: number
       readonly call: number
       readonly what: ReadRequest
+    }
+  /** If the run is suspended, there is no answer: the child ends. */
+  | {
+      readonly type: 'wait'
+      readonly run: number
+      readonly call: number
+      readonly ask: WaitAsk
+    }
+  /** Answered by `found`, once it is durable. */
+  | {
+      readonly type: 'emit'
+      readonly run: number
+      readonly call: number
+      readonly name: string
+      readonly value: Payload
     }
   | { readonly type: 'progress'; readonly run: number; readonly value: Payload }
   | { readonly type: 'log'; readonly run: number; readonly line: string }

@@ -25,6 +25,17 @@ function greet(version: number, run: () => string = () => `by ${version}`) {
 const staged = (version: number) =>
   pipeline('two').stage('only', { version, retry: { max: 0 }, run: () => `by ${version}` })
 
+const napping = (version: number) =>
+  job('napping', {
+    version,
+    upgrades: { 1: (input) => input },
+    run: async ({ step, sleep }) => {
+      await step('step', () => version)
+      await sleep('nap', 1_000)
+      return `by ${version}`
+    },
+  })
+
 const other = job('other', { run: () => 'other' })
 
 /** How often each kind of entry is in the history of a job. */
@@ -57,6 +68,21 @@ describe.each(ENGINES)('a job of a newer version than a worker knows, %s', (_, o
     const { LeaseReleased, TaskFailed } = await counts(pawl, handle.id)
     expect(LeaseReleased).toBe(1)
     expect(TaskFailed).toBeUndefined()
+  })
+})
+
+describe.each(ENGINES)('a job that a newer version recorded a step or a wait of, %s', (_, open) => {
+  it('is given back by a worker that knows only the older one', async () => {
+    const notices: Notice[] = []
+    const pawl = await open({ onNotice: (notice) => notices.push(notice) })
+    const newer = pawl.work([napping(2)])
+    const handle = await pawl.submit(napping(1))
+    await expect.poll(() => handle.state()).toBe('SUSPENDED')
+    await newer.stop()
+    pawl.work([napping(1)])
+    await expect.poll(() => notices.filter(({ kind }) => kind === 'newer-version')).toHaveLength(1)
+    pawl.work([napping(2)])
+    expect(await handle.result(TIMEOUT)).toBe('by 2')
   })
 })
 

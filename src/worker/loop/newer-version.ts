@@ -14,7 +14,9 @@ export const PAUSED_MS = 5_000
 
 /** Null: the worker knows its version. */
 export function newerJob(definition: Runnable, claimed: Claimed, worker: string): NewerJob | null {
-  const { job, type, stageName: stage, queue, version, stageVersion } = claimed
+  const { job, type, stageName: stage, queue, stageVersion } = claimed
+  // What a newer definition recorded, an older one would take for something else.
+  const version = Math.max(claimed.version, claimed.recordedBy)
   const of = { job, type, stage, queue, worker }
   if (version > definition.version) return { ...of, version, known: definition.version }
   if (stageVersion === null) return null

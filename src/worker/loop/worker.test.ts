@@ -323,7 +323,7 @@ describe.each(ENGINES)('a step %s', (_, open) => {
     })
     pawl.work([twice])
     const handle = await pawl.submit(twice)
-    await expect(handle.result()).rejects.toThrow("two steps named 'a'")
+    await expect(handle.result()).rejects.toThrow("two steps or waits named 'a'")
   })
 
   it('that is forgotten to be returned as a commit is an error that says so', async () => {

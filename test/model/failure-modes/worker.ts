@@ -5,7 +5,7 @@
  * for the start of an effect, it does what the effect says. Told anything else, it does nothing.
  * A worker dies by not being called any more.
  */
-import type { Decision, EffectPromise, Failure } from '../../../src/kernel/index.ts'
+import type { Decision, EffectPromise, Failure, WaitSpec } from '../../../src/kernel/index.ts'
 import { effectKey } from '../../../src/kernel/index.ts'
 import type { Authority } from '../../support/authority.ts'
 import { failure, policy } from '../../support/specs.ts'
@@ -65,6 +65,19 @@ export class Worker {
     const report = { ...this.#report(), output, effects }
     const decision = this.#authority.send({ type: 'CommitExecution', ...report })
     if (heard && told(decision) && effects.length === 0) this.#ledger.record('charge', this.name)
+    return answerOf(decision)
+  }
+
+  /** Asks to wait: if it may, its lease is over. */
+  suspend(...waits: readonly WaitSpec[]): Answer {
+    return answerOf(this.#authority.send({ type: 'SuspendExecution', ...this.#report(), waits }))
+  }
+
+  /** Ends a wait in place, by a message or, null, by its time. Told `committed`, it acts on what it says. */
+  endWait(wait: WaitSpec, message: string | null): Answer {
+    const report = { ...this.#report(), wait, message }
+    const decision = this.#authority.send({ type: 'EndWait', ...report })
+    if (told(decision)) this.#ledger.record(`${decision.value}`, this.name)
     return answerOf(decision)
   }
 

@@ -139,7 +139,7 @@ describe('docs/errors.md', () => {
   it('has the codes of failures that no class stands for', () => {
     const rooms = sources.filter(({ path }) => path.startsWith('src/worker/'))
     const given = rooms.flatMap(({ text }) => [...text.matchAll(FAILURE_CODE)].map(codeIn))
-    expect(given.toSorted()).toEqual(['ChildDied', 'ThrownValue', 'TimedOut'])
+    expect(given.toSorted()).toEqual(['ChildDied', 'NotAnswered', 'ThrownValue', 'TimedOut'])
     expect(given.filter((code) => !page.includes(`\`${code}\``))).toEqual([])
   })
 

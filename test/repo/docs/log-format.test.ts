@@ -178,7 +178,9 @@ describe('a reader that was written from the page alone', () => {
         firsts: sorted.map(({ job }) => first(job)),
         offsets: sorted.map(({ offset }) => offset),
       })
-      for (const { about, jobs, columns } of finishedFiles) {
+      for (const { about, jobs, columns, cells } of finishedFiles) {
+        const types = jobs.map(({ job }) => (job['spec'] as { type: string }).type)
+        expect(columns['cells']?.map((cell) => cells[cell]?.['type'])).toEqual(types)
         expect(columns['offsets']).toEqual(jobs.map(({ offset }) => offset))
         expect(columns['firsts']).toEqual(jobs.map(({ job }) => first(job)))
         expect(columns['idHashes']).toEqual(jobs.map(({ job }) => fnv(job['id'] as string)))

@@ -20,7 +20,7 @@ import {
 const STORE_FILES = ['MARK', 'LOCK', 'OWNER']
 
 /** Codes of failures that nobody threw: see the page of errors. */
-const FAILURE_CODES = ['TimedOut', 'ThrownValue', 'ChildDied']
+const FAILURE_CODES = ['TimedOut', 'ThrownValue', 'ChildDied', 'NotAnswered']
 
 const EXPORT = /\bexport\s+(?:class|interface|type|const|(?:async\s+)?function)\s+(\w+)/g
 const INTERFACE = /\binterface\s+(\w+)(?:\s+extends\s+([\w\s,]+?))?\s*\{\n([\s\S]*?)\n\}/g

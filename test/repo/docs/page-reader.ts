@@ -26,12 +26,17 @@ export interface ReadEntry {
 export interface ReadCheckpoint {
   readonly manifest: Values
   readonly live: ReadFile
-  readonly finishedFiles: readonly (ReadFile & { readonly about: FinishedFileNote })[]
+  readonly finishedFiles: readonly (Omit<ReadFile, 'rest'> & {
+    readonly about: FinishedFileNote
+    readonly cells: readonly Values[]
+  })[]
 }
 
 interface ReadFile {
   readonly jobs: readonly ReadJob[]
   readonly columns: Columns
+  /** Behind the columns. */
+  readonly rest: Buffer
 }
 
 export interface ReadJob {
@@ -51,6 +56,7 @@ interface FileNote {
 
 interface FinishedFileNote extends FileNote {
   readonly index: number
+  readonly cellBytes: number
   readonly kinds: readonly { type: string; retainMs: number | null; rows: number }[]
 }
 
@@ -215,8 +221,11 @@ export class PageReader {
       manifest,
       live: this.#file(folder, live, 'live index', live.index),
       finishedFiles: finishedFiles.map((about) => {
-        const { jobs, columns } = this.#file(folder, about, 'finished index', about.index)
-        return { about, jobs, columns }
+        const { jobs, columns, rest } = this.#file(folder, about, 'finished index', about.index)
+        const behind: Cursor = { bytes: rest, at: 0 }
+        const { list: cells } = this.layout.structure('cells', behind)
+        hold(behind.at === rest.length && rest.length === about.cellBytes, 'it ends with its cells')
+        return { about, jobs, columns, cells: cells as Values[] }
       }),
     }
   }
@@ -224,7 +233,8 @@ export class PageReader {
   #file(folder: string, about: FileNote, index: string, checksum: number): ReadFile {
     const bytes = readFileSync(join(folder, about.name))
     hold(crc32(bytes.subarray(about.end)) === checksum, `the ${index} checks`)
-    return { jobs: this.#jobs(bytes, about), columns: this.#columns(bytes, about, index) }
+    const { columns, end } = this.#columns(bytes, about, index)
+    return { jobs: this.#jobs(bytes, about), columns, rest: bytes.subarray(end) }
   }
 
   #jobs(bytes: Buffer, about: FileNote): ReadJob[] {
@@ -248,7 +258,11 @@ export class PageReader {
     return jobs
   }
 
-  #columns(bytes: Buffer, { records: n, end }: FileNote, index: string): Columns {
+  #columns(
+    bytes: Buffer,
+    { records: n, end }: FileNote,
+    index: string,
+  ): { columns: Columns; end: number } {
     let slots = 8
     while (slots < 2 * n) slots *= 2
     const columns: Columns = {}
@@ -261,8 +275,7 @@ export class PageReader {
       const size = rows * (type === 'f64' ? 8 : 4)
       at += length.includes('padded') ? up(size, 8) : size
     }
-    hold(at === bytes.length, 'a file ends with its index')
-    return columns
+    return { columns, end: at }
   }
 }
 

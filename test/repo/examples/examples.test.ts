@@ -35,7 +35,8 @@ function run(name: string, ...args: readonly string[]): Promise<Ran> {
 
 function runNode(...args: readonly string[]): Promise<Ran> {
   return new Promise((done) => {
-    execFile(process.execPath, args, { cwd: folder }, (error, ...out) =>
+    const env = { ...process.env, DAY_MS: '400' }
+    execFile(process.execPath, args, { cwd: folder, env }, (error, ...out) =>
       done({ code: Number(error?.code ?? 0), stdout: out[0], stderr: out[1] }),
     )
   })
@@ -72,6 +73,27 @@ describe.concurrent('the examples', () => {
       '',
     ].join('\n')
     expect(await run('transaction')).toEqual({ code: 0, stdout, stderr: '' })
+  })
+
+  it('approvals: people decide while workers are killed, and each refund is paid once', async () => {
+    const ran = await run('approvals')
+    expect(ran.stderr).toBe('')
+    const [own, ...lines] = ran.stdout.trim().split('\n')
+    expect(own).toContain('bob submitted the job, and may not answer it')
+    expect(lines).toEqual([
+      'a-1: {"refunded":1188,"receipt":"receipt a-1: 1188 cents"}',
+      'a-2: {"refunded":495,"receipt":"receipt a-2: 495 cents"}',
+      'a-3: {"refunded":0,"receipt":null}',
+      'search: {"answer":"42","turns":5}',
+      'thoughts: why 1, why 2, why 3, why 4, why 5',
+      'receipts: 2, kills: 3',
+    ])
+    const ledger = readFileSync(join(folder, 'ledger.txt'), 'utf8').trim().split('\n')
+    expect(ledger).toContain('reminder: order a-2 waits for finance')
+    // An effect that was cut off runs again, under the same key.
+    expect(new Set(ledger.filter((line) => line.startsWith('transfer')))).toEqual(
+      new Set(['transfer 1188 for a-1 (a-1/0/0/0)', 'transfer 495 for a-2 (a-2/0/0/0)']),
+    )
   })
 
   it('pull-the-plug: nothing that was acknowledged is lost', async () => {
@@ -115,7 +137,7 @@ describe.concurrent('the examples', () => {
 
 describe('the examples', () => {
   it('are all run here, or in a folder of their own', () => {
-    const here = ['hello', 'payments', 'pull-the-plug', 'transaction']
+    const here = ['approvals', 'hello', 'payments', 'pull-the-plug', 'transaction']
     const own = readdirSync('test/repo/examples').filter((name) => !name.includes('.'))
     expect(readdirSync('examples').toSorted()).toEqual([...here, ...own].toSorted())
   })

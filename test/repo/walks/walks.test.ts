@@ -92,7 +92,7 @@ describe.each(STORES)('the walks %s', (store) => {
 
 /** What a timer of upkeep calls, which may fall into the time of a submit. */
 const BY_TIMER =
-  /\/(?:engine\/upkeep\/(?!command-listeners)|engine\/inspect\/|directory\/retention\.)/
+  /\/(?:engine\/upkeep\/(?!command-listeners)|engine\/inspect\/|directory\/retention\.|state\/held-leases\.)/
 
 it.each(Object.entries(MOST_FILES))('a %s passes through at most %i files', (title, most) => {
   const store = STORES.find((one) => title.endsWith(one)) as string

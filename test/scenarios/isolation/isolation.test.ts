@@ -116,6 +116,22 @@ describe.each(['none', 'thread', 'process'] as const)(
       expect(await handle.result()).toEqual({ first: { by: 1 }, second: 2 })
     })
 
+    it('that waits ends, with the child that it ran in, and goes on in another', async () => {
+      const { pawl } = shared
+      const handle = await pawl.submit(jobs.napping)
+      const first = (await firstStep(handle)) as { pid: number }
+      await expect.poll(() => handle.state()).toBe('SUSPENDED')
+      if (isolation === 'process') {
+        // At once, and not after the grace of 2 s that a run has which is told to stop.
+        await expect.poll(() => isAlive(first.pid), { timeout: 1_800 }).toBe(false)
+      }
+      const { by, pid } = await handle.result()
+      expect(by).toBe(2)
+      expect(pid === first.pid).toBe(isolation !== 'process')
+      const ends = (await types(pawl, handle)).filter((type) => type.startsWith('Wait'))
+      expect(ends).toEqual(['WaitEnded'])
+    })
+
     it('is heard while it runs: progress and lines', async () => {
       const { pawl } = shared
       const handle = await pawl.submit(jobs.talking)

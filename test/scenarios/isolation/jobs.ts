@@ -33,6 +33,15 @@ export const double = job('double', {
   run: ({ input }) => input.n * 2,
 })
 
+export const napping = job('napping', {
+  run: async ({ step, sleep, job: { attempt: by } }) => {
+    await step('where', () => ({ pid: process.pid }))
+    await sleep('short', 20)
+    await sleep('long', 1_000)
+    return { by, pid: process.pid }
+  },
+})
+
 export const stepping = job('stepping', {
   retry: { max: 1, delay: 0 },
   run: async (context) => {

@@ -152,6 +152,75 @@ const CALLS: readonly Misused[] = [
     (p) => p.list(wrong({ type: undefined })),
   ],
   [
+    'list: a state that is none',
+    ['`state`', "'DONE'", 'SUCCEEDED'],
+    (p) => p.list(wrong({ state: 'DONE' })),
+  ],
+  ['list: order', ['`order`', "'desc'", "'newest'"], (p) => p.list(wrong({ order: 'desc' }))],
+  [
+    'list: a time in words',
+    ["'yesterday'", 'date'],
+    (p) => p.list(wrong({ submittedFrom: "'yesterday'" })),
+  ],
+  ['counts: by name', ['`by`', "'name'", "'type'"], (p) => p.counts(wrong({ by: 'name' }))],
+  ['counts: status', ['`status`', 'counts()'], (p) => p.counts(wrong({ status: 'FAILED' }))],
+  [
+    'counts: a tag of an error',
+    ['counts()', 'no counter', 'list()'],
+    (p) => p.counts({ tag: 'a', error: 'b' }),
+  ],
+  [
+    'counts: by tag of a tag',
+    ['by tag of one tag', 'list()'],
+    (p) => p.counts({ by: 'tag', tag: 'a' }),
+  ],
+  ["bulk('delete')", ["'cancel'", "'delete'"], (p) => p.bulk(wrong('delete'), { type: 'a' })],
+  [
+    "bulk('cancel', {})",
+    ["bulk('cancel')", 'does not say which jobs', '{ all: true }'],
+    (p) => p.bulk('cancel', {}),
+  ],
+  [
+    "bulk('cancel', { type: undefined })",
+    ["`type` of bulk('cancel')", 'undefined'],
+    (p) => p.bulk('cancel', wrong({ type: undefined })),
+  ],
+  [
+    "bulk('cancel', { typ: 'a' })",
+    ['`typ`', '`type`', "bulk('cancel')"],
+    (p) => p.bulk('cancel', wrong({ typ: 'a' })),
+  ],
+  [
+    'bulk: all and a filter',
+    ['`all`', '`type`', 'leave out'],
+    (p) => p.bulk('cancel', { all: true, type: 'a' }),
+  ],
+  [
+    'bulk: a state that the action is not for',
+    ['SUCCEEDED', "bulk('cancel')", 'QUEUED'],
+    (p) => p.bulk('cancel', { state: 'SUCCEEDED' }),
+  ],
+  [
+    'bulk: a rerun without a name',
+    ["bulk('rerun')", '`name`'],
+    (p) => p.bulk('rerun', { type: 'a' }),
+  ],
+  [
+    'bulk: a reschedule of nothing',
+    ["bulk('reschedule')", '`delay`'],
+    (p) => p.bulk('reschedule', { type: 'a' }),
+  ],
+  [
+    'bulk: a delay for a cancel',
+    ["bulk('reschedule')", "not for bulk('cancel')"],
+    (p) => p.bulk('cancel', { type: 'a' }, { delay: '1h' }),
+  ],
+  [
+    'bulk: a rate in words',
+    ['`speed`', "bulk('cancel')"],
+    (p) => p.bulk('cancel', { type: 'a' }, wrong({ speed: 5 })),
+  ],
+  [
     "quarantine.discard({ typ: 'a' })",
     ['`typ`', '`type`', 'quarantine.discard()'],
     (p) => p.quarantine.discard(wrong({ typ: 'a' })),

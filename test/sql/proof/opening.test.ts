@@ -66,7 +66,8 @@ const GRANTS = (schema: string, role: string): readonly string[] => [
   `grant select on all tables in schema ${schema} to ${role}`,
   `grant insert on ${schema}.events to ${role}`,
   `grant insert, update, delete on ${schema}.work, ${schema}.tallies, ${schema}.limits, ${schema}.group_turns,
-    ${schema}.queue_counts, ${schema}.queue_count_changes to ${role}`,
+    ${schema}.counts, ${schema}.count_changes,
+    ${schema}.labels, ${schema}.pipelines to ${role}`,
   `grant insert, update on ${schema}.queues, ${schema}.schedules to ${role}`,
   `grant usage, select on sequence ${schema}.positions, ${schema}.forgets to ${role}`,
   `grant update on ${schema}.history to ${role}`,
@@ -171,13 +172,13 @@ describe('on PostgreSQL, a user', () => {
     const { count, run: sweep } = vacuumTables(schema)
     const swept = `select count(*) from pg_stat_user_tables
       where schemaname = '${schema}' and relname in ('work', 'tallies', 'limits', 'group_turns',
-        'queue_counts', 'queue_count_changes') and vacuum_count > 0`
+        'counts', 'count_changes', 'pipelines') and vacuum_count > 0`
     const [dead] = await run(user, count)
     await run(user, sweep)
     expect(dead?.rows[0]?.[0]).toBeTypeOf('number')
     expect((await run(owner, swept))[0]?.rows).toEqual([[0]])
     await run(owner, sweep)
-    await expect.poll(async () => (await run(owner, swept))[0]?.rows).toEqual([[6]])
+    await expect.poll(async () => (await run(owner, swept))[0]?.rows).toEqual([[7]])
     await store.close()
   })
 
@@ -190,10 +191,11 @@ describe('on PostgreSQL, a user', () => {
     const [answered] = await run(owner, sooner)
     expect(answered?.rows.flat().toSorted()).toEqual([
       'calls',
+      'count_changes',
+      'counts',
       'group_turns',
       'limits',
-      'queue_count_changes',
-      'queue_counts',
+      'pipelines',
       'tallies',
       'work',
     ])

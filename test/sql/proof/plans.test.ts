@@ -7,6 +7,8 @@ import { HISTORY as POSTGRES_HISTORY } from '../../../src/store/sql/postgres/his
 import { POSTGRES } from '../../../src/store/sql/postgres/statements.ts'
 import { HISTORY as SQLITE_HISTORY } from '../../../src/store/sql/sqlite/history-statements.ts'
 import { SQLITE } from '../../../src/store/sql/sqlite/statements.ts'
+import type { ListSource } from '../../../src/store/sql/list-statements.ts'
+import { LIST_SOURCES } from '../../../src/store/sql/list-statements.ts'
 import type { HistoryStatements, Statements } from '../../../src/store/sql/statements.ts'
 import type { Connection } from '../../../src/store/sql/connection.ts'
 import { plain } from '../../support/specs.ts'
@@ -38,8 +40,9 @@ const HOT: readonly (keyof Statements)[] = [
   'deleteGroupTurns',
   'queueView',
   'counts',
+  'dueCounts',
+  'duePipelines',
   'leased',
-  'jobsWithKeyAfter',
   'busyChannels',
   'lockGroupTurns',
   'readRows',
@@ -106,7 +109,6 @@ const IN_ORDER: ReadonlySet<keyof Statements> = new Set<keyof Statements>([
   'oldestEnded',
   'limitsAfter',
   'groupTurnsAfter',
-  'jobsWithKeyAfter',
   'pipelinesToCheck',
 ])
 const SORTED = { PostgreSQL: /\bSort\b/, SQLite: /TEMP B-TREE/ }
@@ -143,6 +145,48 @@ describe.each(DATABASE_NAMES)('the statements of a claim on %s', (name) => {
       plans.push(found)
     }
     for (const later of plans.slice(1)) expect(later).toEqual(plans[0])
+  })
+})
+
+/** Of these the first few are read, in order, however many there are: none is sorted. */
+const LISTS_IN_ORDER: ReadonlySet<ListSource> = new Set<ListSource>(['all', 'type', 'key', 'label'])
+/** Rows that come out of order are in an index of few. */
+const LIST_INDEX: Readonly<Record<ListSource, RegExp>> = {
+  all: /submits/,
+  type: /by_type/,
+  key: /keyed/,
+  label: /labels_pkey|PRIMARY KEY/,
+  dead: /\bdead\b/,
+  failed: /\bby_state\b/,
+  again: /\bby_state\b/,
+  running: /\bleased\b/,
+  waiting: /\bready\b[^]*\bnot_due\b[^]*\bparked\b[^]*\bby_state\b/,
+  succeeded: /\bby_state\b/,
+}
+
+describe.each(DATABASE_NAMES)('the statements that list jobs on %s', (name) => {
+  it('go by the index that they are for, with few rows and with many', async () => {
+    const address = await freshAddress(name)
+    for (const [i, size] of SIZES.entries()) {
+      await fill(address, SIZES[i - 1] ?? 0, size)
+      const connection = await dialectOf(address).connect()
+      for (const order of ['oldest', 'newest'] as const) {
+        for (const source of LIST_SOURCES) {
+          const sql = dialectOf(address).lists[order][source].page
+          const plan =
+            name === 'PostgreSQL'
+              ? await postgresPlan(connection, sql)
+              : await sqlitePlan(connection, sql)
+          const what = `${source}, ${order}`
+          const own = plan.replaceAll(/^SCAN (?:c|found|listed|w)$/gm, '')
+          expect(own, what).not.toMatch(WHOLE_TABLE[name])
+          expect(plan, what).toMatch(LIST_INDEX[source])
+          const [ofRows] = plan.split(/^\s*SubPlan \d|^CORRELATED SCALAR SUBQUERY/m)
+          if (LISTS_IN_ORDER.has(source)) expect(ofRows, what).not.toMatch(SORTED[name])
+        }
+      }
+      await connection.close()
+    }
   })
 })
 

@@ -2,7 +2,10 @@
  * Damage to rows: each is found, named, and repaired from the events.
  */
 import type { Row } from '../../../src/store/sql/connection.ts'
+import { COUNT_CELLS } from '../../../src/store/sql/rows/counted-rows.ts'
 import { Records } from '../../../src/store/sql/rows/records.ts'
+import { fingerprintOf } from '../../../src/kernel/index.ts'
+import { failure } from '../../support/specs.ts'
 import type { Run } from './test-databases.ts'
 import { TICK } from './sample-store.ts'
 
@@ -136,15 +139,31 @@ export const ROW_DAMAGES: Readonly<Record<string, Damage>> = {
     run(`update queues set full_at = 9000000000 where queue = 'slow'`),
   ),
   'a queue in which too many are counted': damage(
-    'queue_counts',
-    'slow',
-    /leased is 7, and/,
+    'counts',
+    'job TYPE slow',
+    /RUNNING is 7, and/,
     async (run) => {
-      await run(`delete from queue_counts where queue = 'slow'`)
+      await run(`delete from counts where queue = 'slow'`)
       await run(
-        `insert into queue_counts (queue, later, ready, leased, dead) values ('slow', 0, 0, 7, 0)`,
+        `insert into counts (dimension, name, queue, type, ${COUNT_CELLS.join(', ')})
+          values ('job', '', 'slow', 'TYPE', 0, 0, 7, 0, 0, 0, 0, 0)`,
       )
     },
+  ),
+  'a job that is not listed by its error': damage(
+    'labels',
+    `error:${fingerprintOf(failure())}`,
+    /job dead is missing/,
+    (run) => run(`delete from labels`),
+  ),
+  'a label of no job': damage('labels', 'tag:odd', /there is no job lost/, (run) =>
+    run(`insert into labels (label, position, job) values ('tag:odd', 7, 'lost')`),
+  ),
+  'a pipeline that is not counted': damage('pipelines', 'pipe', /it is missing/, (run) =>
+    run(`delete from pipelines`),
+  ),
+  'a pipeline that is counted as over': damage('pipelines', 'pipe', /as FAILED/, (run) =>
+    run(`update pipelines set counted = 'FAILED'`),
   ),
   'a queue that is not paused': damage('queues', 'other', /is_paused is/, (run) =>
     run(`update queues set is_paused = false where queue = 'other'`),

@@ -23,7 +23,8 @@ import type { Claimed } from '../../store.ts'
 import { claimed, endingOf } from '../../views/claimed.ts'
 import type { Connection, Row, Statement, StatementResult } from '../connection.ts'
 import type { ConnectionPool } from '../connection-pool.ts'
-import { QueueCounts } from '../rows/queue-counts.ts'
+import { CountTable } from '../../state/job-counts.ts'
+import { tagsOf } from '../rows/counted-rows.ts'
 import type { LoadedColumns, RowState } from '../rows/work-rows.ts'
 import {
   JOB_ROW,
@@ -32,6 +33,7 @@ import {
   LOWEST_LEVEL,
   RESUMED,
   rowKey,
+  waitingAs,
 } from '../rows/work-rows.ts'
 import { buildWrites, limitKeys } from '../transaction/build-writes.ts'
 import type { TransactionContext } from '../transaction/context.ts'
@@ -221,21 +223,17 @@ class ClaimTransaction {
         level: row[4] as number,
         group: row[5] as string | null,
         limits: row[5] === null ? [] : limitKeys(this.#task(...(row.slice(0, 3) as TaskPlace))),
-        queue: row[6] as string,
+        due: row,
       }))
       const own = new Set(channelsOf(this.#request, 1).map(({ channel }) => channel))
       this.#enqueuedForOthers = tasks.some(({ channel }) => !own.has(channel))
       if (await turns.assign(tasks, this.#connection)) hasLocks = true
       const rows = tasks.map(({ address, row }) => address.concat(row.turn))
-      const counts = new QueueCounts()
-      for (const { queue, row } of tasks) {
-        if (row.turn === null) continue
-        counts.add(queue, 'later', -1)
-        counts.add(queue, 'ready', 1)
-      }
+      const counts = new CountTable()
+      for (const { due: one, row } of tasks) if (row.turn !== null) countAsReady(counts, one)
       await this.#connection.run([
         { sql: sql.setTurns, rows },
-        { sql: sql.addQueueCounts, rows: counts.rows },
+        { sql: sql.addCounts, rows: counts.columns() },
       ])
     }
     if (toWake.length === 0) return hasLocks
@@ -550,4 +548,18 @@ class ClaimTransaction {
 /** Only the tasks that were loaded. */
 function dense(stages: StageTasks): StageTasks {
   return stages.map((tasks) => tasks?.filter((task) => task !== undefined) ?? null)
+}
+
+/** A task that became due, as `lockDueTasks` gives it, has a turn now. */
+function countAsReady(counts: CountTable, row: Row): void {
+  const [, stage, , , , , queue, type, attempt, suspended, tags] = row
+  const [ofQueue, ofType] = [queue as string, type as string]
+  if (stage !== JOB_ROW) {
+    counts.addSegment(ofType, ofQueue, 'CREATED', -1)
+    counts.addSegment(ofType, ofQueue, 'QUEUED', 1)
+    return
+  }
+  const job = { type: ofType, queue: ofQueue, tags: tagsOf(tags), error: null }
+  counts.addJob(job, waitingAs(attempt as number, Boolean(suspended)), -1)
+  counts.addJob(job, 'QUEUED', 1)
 }

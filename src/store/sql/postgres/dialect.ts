@@ -14,6 +14,7 @@ import { HISTORY } from './history-statements.ts'
 import { JOB_CHECKS } from './job-check-statements.ts'
 import { STEPS } from './schema.ts'
 import { PostgresServers } from './servers.ts'
+import { LISTS } from './list-statements.ts'
 import { SNAPSHOTS } from './snapshot-statements.ts'
 import { quoted } from './qualified-names.ts'
 import { FORGET_COUNT, POSTGRES, vacuumTables } from './statements.ts'
@@ -37,6 +38,7 @@ export function postgresDialect(
     erasure: erasureStatements(schema),
     history: HISTORY,
     snapshots: SNAPSHOTS,
+    lists: LISTS,
     connect: () => openConnection({ ...address, schema, settings: PLANS }),
     userTransactions: postgresUserDialect(address, schema, max),
     connections: max,

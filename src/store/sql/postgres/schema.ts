@@ -3,7 +3,10 @@
  * A step that was released is never changed: what is new is a step more. Until 0.1.0 is released there
  * is one step, which changes in place. What each table is for: `docs/sql-stores.md`.
  */
+import { COUNT_CELLS } from '../rows/counted-rows.ts'
 import {
+  IS_OWN_ROW,
+  IS_LISTED_BY_STATE,
   isBaselineForgottenBy,
   isForgottenBy,
   OF_SCHEDULE,
@@ -152,6 +155,7 @@ export const STEPS: readonly (readonly string[])[] = [
       priority integer not null,
       attempt integer not null default 0,
       committed boolean not null default false,
+      is_suspended boolean not null default false,
       job text collate "C" not null,
       state text collate "C" not null default 'WAITING',
       type text collate "C" not null,
@@ -169,6 +173,7 @@ export const STEPS: readonly (readonly string[])[] = [
       key_held text collate "C",
       parked text collate "C",
       grp text collate "C",
+      tags text collate "C",
       record bytea,
       primary key (job, stage, segment) ${DISTINCT},${WORK_CONSTRAINTS}
     ) ${CHURN}`,
@@ -187,6 +192,9 @@ export const STEPS: readonly (readonly string[])[] = [
       where stage >= 0 and state = 'WAITING' and attempt > 0`,
     `create unique index key_held on work (key_held) where key_held is not null`,
     `create index keyed on work (key, position) where key is not null`,
+    // For lists.
+    `create index by_type on work (type, position) where ${IS_OWN_ROW}`,
+    `create index by_state on work (state, position) where ${IS_LISTED_BY_STATE}`,
     `create table queues (
       queue text collate "C" primary key,
       version bigint not null check (version > 0),
@@ -217,21 +225,40 @@ export const STEPS: readonly (readonly string[])[] = [
     ) ${CHURN}`,
     // By the hash: an index that begins with the channel would also be taken to look up a single group.
     `create index newest_turn on group_turns (${channelHash('channel')}, level, turn desc)`,
-    `create table queue_counts (
-      queue text collate "C" primary key,
-      later bigint not null,
-      ready bigint not null,
-      leased bigint not null,
-      dead bigint not null
-    ) ${CHURN}`,
-    // Transactions only append, so that none waits for another; upkeep adds them up in queue_counts.
-    `create table queue_count_changes (
+    `create table counts (
+      ${COUNT_CELLS.map((cell) => `${cell} bigint not null,`).join('\n      ')}
+      dimension text collate "C" not null,
+      name text collate "C" not null,
       queue text collate "C" not null,
-      later bigint not null,
-      ready bigint not null,
-      leased bigint not null,
-      dead bigint not null
+      type text collate "C" not null,
+      primary key (dimension, name, queue, type)
     ) ${CHURN}`,
+    // Transactions only append, so that none waits for another; upkeep adds them up in `counts`.
+    `create table count_changes (
+      ${COUNT_CELLS.map((cell) => `${cell} integer not null,`).join('\n      ')}
+      dimension text collate "C" not null,
+      name text collate "C" not null,
+      queue text collate "C" not null,
+      type text collate "C" not null
+    ) ${CHURN}`,
+    // Which jobs have a tag, or failed of an error.
+    `create table labels (
+      position bigint not null,
+      label text collate "C" not null,
+      job text collate "C" not null,
+      primary key (label, position)
+    )`,
+    // The states of pipelines as they are counted.
+    `create table pipelines (
+      position bigint not null,
+      until bigint,
+      job text collate "C" primary key,
+      counted text collate "C" not null,
+      type text collate "C" not null,
+      tags text collate "C"
+    ) ${CHURN}`,
+    `create index pipelines_until on pipelines (until) where until is not null`,
+    `create index pipelines_counted on pipelines (counted, position)`,
     `create table tallies (
       id bigint generated always as identity primary key,
       ended_at bigint not null,

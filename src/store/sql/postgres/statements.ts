@@ -18,13 +18,13 @@ import {
   notTooLate,
   pastDeadline,
   streamEntries,
-  QUEUE_COUNTS,
   TALLY_COLUMNS,
   TALLY_COUNTS,
   UNLISTED_COLUMNS,
   STANDARD_STATEMENTS,
 } from '../statements.ts'
 import { CALL_STATEMENTS } from './call-statements.ts'
+import { COUNT_STATEMENTS } from './count-statements.ts'
 import { loaded } from './loaded-columns.ts'
 import { identifier } from './qualified-names.ts'
 import { channelHash } from './schema.ts'
@@ -51,6 +51,8 @@ const TYPES: Readonly<Record<string, string>> = {
   kind: 'text',
   name: 'text',
   to_check: 'bool',
+  is_suspended: 'bool',
+  tags: 'text',
 }
 
 /** `unnest($1::text[], $2::int8[]) as given (job, position)`. */
@@ -95,13 +97,13 @@ function rowsOf(job: string, condition = '', name = 'w'): string {
   return `cross join lateral (select * from work x where x.job = ${job}${condition} offset 0) ${name}`
 }
 
-/** The counts of queues, as they were added up and as they changed since. */
-function countsOf(condition = ''): string {
-  const counts = `queue, ${QUEUE_COUNTS.join(', ')}`
+/** Of the tasks in a queue, as they were added up and as they changed since. */
+function countsOfQueue(queue: string): string {
+  const condition = `dimension in ('job', 'segment') and name = '' and queue = ${queue}`
   return `
-      select ${counts} from queue_counts${condition}
+      select running, queued from counts where ${condition}
       union all
-      select ${counts} from queue_count_changes${condition}`
+      select running, queued from count_changes where ${condition}`
 }
 
 /** Whatever the server's default is: a statement that waited for a lock must read what is there by then. */
@@ -158,9 +160,12 @@ const UNPARK = `
 export const POSTGRES: Statements = {
   ...STANDARD_STATEMENTS,
   ...CALL_STATEMENTS,
+  ...COUNT_STATEMENTS,
   begin: BEGIN,
   beginAlone: BEGIN,
   clock: `select ${now}`,
+  firstEventFrom: `
+    select position, at from events where position >= $1::int8 order by position limit 1`,
   // The transaction takes its number first: a watch must know which transactions may still commit.
   positions: `
     with own as materialized (select pg_current_xact_id())
@@ -225,7 +230,8 @@ export const POSTGRES: Statements = {
     order by l.key for update of l skip locked`,
 
   lockDueTasks: `
-    select w.job, w.stage, w.segment, w.channel, w.level, w.grp, w.queue from work w
+    select w.job, w.stage, w.segment, w.channel, w.level, w.grp, w.queue, w.type, w.attempt, w.is_suspended, w.tags
+    from work w
     where w.channel is not null and w.turn is null and w.due_at <= ${once}
     order by w.due_at, w.place, w.segment limit $2::int4 for update skip locked`,
   setTurns: `
@@ -357,7 +363,8 @@ export const POSTGRES: Statements = {
   updateUnlisted: `
     with changed as (
       update work w set ${UNLISTED_COLUMNS.map((column) => `${column} = given.${column}`).join(', ')},
-        rank = given.due_at, place = 0, channel = null, level = null, parked = null, start_by = null
+        rank = given.due_at, place = 0, channel = null, level = null, parked = null, start_by = null,
+        is_suspended = false
       from (
         select given.*, -1 as stage, 0 as segment
         from ${given(['job', 'was', 'position', ...UNLISTED_COLUMNS])} offset 0
@@ -409,9 +416,6 @@ export const POSTGRES: Statements = {
     update limits l set held = given.held, full_at = given.full_at
     from ${given(['name', 'held', 'full_at'], ['text', 'int8', 'float8'])}
     where l.key = given.name`,
-  addQueueCounts: `
-    insert into queue_count_changes (queue, ${QUEUE_COUNTS.join(', ')})
-    select * from ${given(['queue', ...QUEUE_COUNTS])}`,
   insertTallies: `
     insert into tallies (${TALLY_COLUMNS.join(', ')}) select * from ${given(TALLY_COLUMNS)}`,
   deleteTalliesOf: `delete from tallies t using ${names} where t.job = given.name`,
@@ -422,14 +426,6 @@ export const POSTGRES: Statements = {
   wholeJobs: `
     select ${loaded}, ${spec} from ${names} ${rowsOf('given.name')}
     order by w.job, w.stage, w.segment`,
-  jobsAfter: `
-    select ${loaded}, s.record as spec from events s
-    ${rowsOf('s.job', OWN)}
-    where s.type = 'JobSubmitted' and s.position > $1::int8 and w.position = s.position
-    order by s.position limit $2::int4`,
-  jobsWithKeyAfter: `
-    select ${loaded}, ${spec} from work w where w.key = $3::text and w.position > $1::int8
-    order by w.position limit $2::int4`,
   openJobsAfter: `
     select ${loaded}, s.record as spec from (
       select position, job, record from events
@@ -472,20 +468,14 @@ export const POSTGRES: Statements = {
   queueView: `
     select (select record from queues where queue = $2::text),
       (select full_at from queues where queue = $2::text),
-      coalesce(sum(leased), 0)::int8, coalesce(sum(ready), 0)::int8, (
+      coalesce(sum(running), 0)::int8, coalesce(sum(queued), 0)::int8, (
         select count(*) from (
           select queue from work where channel is not null and turn is null and due_at <= ${once}
           order by due_at limit $3::int4
         ) as due where queue = $2::text
       )
-    from (${countsOf(' where queue = $2::text')}) as counted`,
+    from (${countsOfQueue('$2::text')}) as counted`,
   limitView: `select held, full_at from limits where key = $1::text`,
-  counts: `
-    select coalesce(sum(leased), 0)::int8, coalesce(sum(dead), 0)::int8 + (
-      select count(distinct job) from (
-        select job from work where state = 'DEAD' and stage >= 0 order by job limit $1::int4
-      ) as segments
-    ) from (${countsOf()}) as counted`,
   // Apart from the stage: to have jobs in order, the server would read the whole table by the primary key.
   leased: `
     select ${loaded}, ${spec} from work w where w.expires_at is not null
@@ -553,25 +543,6 @@ export const POSTGRES: Statements = {
     where over_at is not null and type = $1::text and retain_ms = $2::int8
     order by over_at limit $3::int4)`,
 
-  // Changes that another process adds up are locked: they are passed.
-  foldQueueCounts: `
-    with taken as (
-      delete from queue_count_changes where ctid = any(array(
-        select ctid from queue_count_changes limit $1::int4 for update skip locked
-      )) returning queue, ${QUEUE_COUNTS.join(', ')}
-    ), folded as (
-      insert into queue_counts (queue, ${QUEUE_COUNTS.join(', ')})
-      select queue, ${QUEUE_COUNTS.map((count) => `sum(${count})`).join(', ')} from taken
-      group by queue order by queue
-      on conflict (queue) do update
-        set ${QUEUE_COUNTS.map((count) => `${count} = queue_counts.${count} + excluded.${count}`).join(', ')}
-    ) select count(*) from taken`,
-  deleteZeroCounts: `
-    delete from queue_counts where ctid = any(array(
-      select ctid from queue_counts where ${QUEUE_COUNTS.map((count) => `${count} = 0`).join(' and ')}
-      for update skip locked
-    ))`,
-
   nextTimes: nextTimes(now, '$2::int8'),
   entryTypesAfter: `
     select position, type from events where position > $1::int8 order by position limit $2::int4`,
@@ -587,8 +558,8 @@ export const POSTGRES: Statements = {
 
   beginReading: 'begin isolation level repeatable read read only',
   lockAll: `
-    lock table events, baselines, work, queues, schedules, limits, group_turns, queue_counts,
-      queue_count_changes, tallies, history, calls in exclusive mode`,
+    lock table events, baselines, work, queues, schedules, limits, group_turns, counts,
+      count_changes, labels, pipelines, tallies, history, calls in exclusive mode`,
   // The server sorts on the disk what does not fit into memory.
   sortEvents: `
     declare sorted no scroll cursor for
@@ -622,10 +593,6 @@ export const POSTGRES: Statements = {
     from ${names} ${rowsOf('given.name')} order by w.job, w.stage, w.segment`,
   markedPipelines: `
     select distinct t.job from ${names} join tallies t on t.job = given.name where t.to_check`,
-  allQueueCounts: `
-    select queue, ${QUEUE_COUNTS.map((count) => `sum(${count})::int8`).join(', ')}
-    from (${countsOf()}) as counted group by queue
-    having ${QUEUE_COUNTS.map((count) => `sum(${count}) <> 0`).join(' or ')}`,
   baselines: `
     select ${BASELINE_COLUMNS.join(', ')} from baselines where kind = $1::text
     order by name, stage, segment, through`,
@@ -674,7 +641,15 @@ export const FORGET_COUNT: ForgetCount = {
   increment: `select nextval('forgets')`,
 }
 
-const CHURNING = ['work', 'tallies', 'limits', 'group_turns', 'queue_counts', 'queue_count_changes']
+const CHURNING = [
+  'work',
+  'tallies',
+  'limits',
+  'group_turns',
+  'counts',
+  'count_changes',
+  'pipelines',
+]
 const dead = CHURNING.map((table) => `pg_stat_get_dead_tuples('${table}'::regclass)`)
 
 /** The server only warns a user who may not vacuum, or who comes while another session does. */

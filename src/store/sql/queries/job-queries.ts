@@ -12,11 +12,10 @@ import {
   PAGE_CHARS,
   PageOfOutputs,
 } from '../../views/job-views.ts'
-import { listing, matches, PageOfJobs, quarantinedJob } from '../../views/job-pages.ts'
+import { matches, quarantinedJob } from '../../views/job-pages.ts'
 import { PageOfStream } from '../../views/stream-pages.ts'
 import type {
   Ended,
-  JobsPage,
   Outcome,
   OutputsPage,
   PositionedEntry,
@@ -25,7 +24,7 @@ import type {
   QueryOf,
   StreamPage,
 } from '../../store.ts'
-import type { Connection, Row, Statement } from '../connection.ts'
+import type { Connection, Row } from '../connection.ts'
 import type { Records } from '../rows/records.ts'
 import { tallyRow } from '../rows/tally-rows.ts'
 import { JOB_ROW, jobRecords, jobRecord, loadedColumns } from '../rows/work-rows.ts'
@@ -155,7 +154,7 @@ export class JobQueries {
     ])
     const now = clock?.rows[0]?.[0] as number
     const found = new Map<string, Outcome>()
-    for (const { job, tallies } of await this.#withTallies(connection, result?.rows ?? [])) {
+    for (const { job, tallies } of await this.withTallies(connection, result?.rows ?? [])) {
       if (job.task === null) job.lastPosition = await this.#lastPosition(connection, job)
       const isWrong = tallies.some(({ failed, dead }) => failed + dead > 0)
       const stages = isWrong ? await this.#failedStages(connection, job) : null
@@ -198,28 +197,6 @@ export class JobQueries {
     return page.page
   }
 
-  async jobs(connection: Connection, query: QueryOf<'jobs'>): Promise<JobsPage> {
-    const now = await this.now(connection)
-    const page = new PageOfJobs(query)
-    let after = query.after ?? 0
-    for (;;) {
-      const [result] = await connection.run([this.#jobsAfter(query, after)])
-      const jobs = await this.#withTallies(connection, result?.rows ?? [])
-      for (const { job, tallies } of jobs) {
-        if (!page.add(listing(job, tallies, now))) return page.page
-        after = job.firstPosition
-      }
-      if (jobs.length < PAGE) return page.page
-    }
-  }
-
-  /** By the filter that leaves the fewest jobs, of those that have an index. */
-  #jobsAfter({ key, state }: QueryOf<'jobs'>, after: number): Statement {
-    const { jobsWithKeyAfter, deadJobsAfter, jobsAfter } = this.#sql
-    if (key !== undefined) return { sql: jobsWithKeyAfter, values: [after, PAGE, key] }
-    return { sql: state === 'QUARANTINED' ? deadJobsAfter : jobsAfter, values: [after, PAGE] }
-  }
-
   async quarantine(connection: Connection, query: QueryOf<'quarantine'>): Promise<QuarantinePage> {
     const now = await this.now(connection)
     const jobs: QuarantinedJob[] = []
@@ -230,7 +207,7 @@ export class JobQueries {
           ? { sql: this.#sql.deadJobsAfter, values: [after, PAGE] }
           : { sql: this.#sql.jobRows, rows: query.jobs.map((id) => [id]) }
       const [result] = await connection.run([statement])
-      const found = await this.#withTallies(connection, result?.rows ?? [])
+      const found = await this.withTallies(connection, result?.rows ?? [])
       for (const { job, tallies } of inOrder(found, query.jobs)) {
         after = job.firstPosition
         if (jobState(job, tallies, now) !== 'QUARANTINED' || !matches(job.spec, job.task, query))
@@ -244,7 +221,7 @@ export class JobQueries {
   }
 
   /** Jobs by their own rows, with the tallies of those that are pipelines. */
-  async #withTallies(connection: Connection, rows: readonly Row[]): Promise<JobWithTallies[]> {
+  async withTallies(connection: Connection, rows: readonly Row[]): Promise<JobWithTallies[]> {
     const jobs = jobRecords(rows, this.#records).map(({ job }) => job)
     const pipelines = jobs.filter(({ task }) => task === null)
     const byJob = await this.talliesOf(connection, pipelines)

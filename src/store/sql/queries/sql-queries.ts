@@ -23,14 +23,15 @@ import { jobOverview, jobView } from '../../views/job-views.ts'
 import { sessionLease } from '../../views/session-lease.ts'
 import type { Connection, Row, Statement, StatementResult, Value } from '../connection.ts'
 import type { ConnectionPool } from '../connection-pool.ts'
+import type { Lists } from '../list-statements.ts'
 import type { TaskWithLease } from '../rows/work-rows.ts'
 import { leasedTasks } from '../rows/work-rows.ts'
+import { CountQueries, MOST_WITHOUT_TURN } from './count-queries.ts'
+import { JobLists } from './job-lists.ts'
 import type { JobQueries, QueryContext } from './job-queries.ts'
 
 /** More than a person looks at. */
 const MOST_HOLDERS = 20
-/** Due tasks that no claim has given a turn yet are counted by reading them: so many at most. */
-const MOST_WITHOUT_TURN = 10_000
 
 type QueryAnswers = {
   readonly [K in QueryKind]: (
@@ -43,6 +44,8 @@ export class SqlQueries {
   readonly #pool: ConnectionPool
   readonly #context: QueryContext
   readonly #jobs: JobQueries
+  readonly #counts: CountQueries
+  readonly #lists: JobLists
   readonly #answers: QueryAnswers
   readonly #outcomes = new QueryBatcher<string, Outcome | null>((jobs) =>
     this.#pool.run((connection) => this.#jobs.outcomes(withSafeNames(connection), jobs)),
@@ -52,12 +55,15 @@ export class SqlQueries {
   constructor(
     pool: ConnectionPool,
     context: QueryContext,
+    lists: Lists,
     jobs: JobQueries,
     others: Pick<QueryAnswers, 'examination' | 'metrics' | 'upkeep'>,
   ) {
     this.#pool = pool
     this.#context = context
     this.#jobs = jobs
+    this.#counts = new CountQueries(context)
+    this.#lists = new JobLists(context, lists, jobs, this.#counts)
     this.#answers = { ...this.#own, ...others }
   }
 
@@ -98,7 +104,9 @@ export class SqlQueries {
     },
     task: (query, connection) => this.#jobs.task(connection, query),
     outputs: (query, connection) => this.#jobs.outputs(connection, query),
-    jobs: (query, connection) => this.#jobs.jobs(connection, query),
+    jobs: (query, connection) => this.#lists.page(connection, query),
+    counts: (query, connection) => this.#counts.counts(connection, query),
+    queues: (_query, connection) => this.#counts.queues(connection),
     quarantine: (query, connection) => this.#jobs.quarantine(connection, query),
     history: (query, connection) => this.#jobs.history(connection, query),
     stream: (query, connection) => this.#jobs.stream(connection, query),

@@ -12,13 +12,8 @@ import { isWritable } from '../../../kernel/wellformed.ts'
 import type { JobRecord } from '../../../log/index.ts'
 import type { Moment, OldestMoment } from '../../moment.ts'
 import { assertKept } from '../../moment.ts'
-import type {
-  JobSummary,
-  PastJob,
-  PositionedEntry,
-  SnapshotFilter,
-  StoreSnapshot,
-} from '../../store.ts'
+import type { JobSummary } from '../../read-model.ts'
+import type { PastJob, PositionedEntry, SnapshotFilter, StoreSnapshot } from '../../store.ts'
 import { activityOf } from '../../views/job-activity.ts'
 import { matchesSubmit } from '../../views/job-pages.ts'
 import { foldJob, pastSummary } from '../../views/past-job.ts'

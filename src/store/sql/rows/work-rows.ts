@@ -8,12 +8,13 @@
  * - ready: it has a turn;
  * - parked: it has a turn, and the key of a limit that has no room for it.
  */
-import type { Job, JobSubmitted, Lease, Task } from '../../../kernel/index.ts'
+import type { Job, JobState, JobSubmitted, Lease, Task } from '../../../kernel/index.ts'
 import type { JobRecord } from '../../../log/index.ts'
 import {
   isFinal,
   isLastChance,
   isSuspect,
+  isSuspended,
   jobEndedAt,
   jobState,
   NO_TALLIES,
@@ -21,7 +22,6 @@ import {
 } from '../../../kernel/index.ts'
 import { isListed } from '../../state/task-snapshot.ts'
 import type { Row, Value } from '../connection.ts'
-import type { CountedAs } from './queue-counts.ts'
 import type { Records } from './records.ts'
 
 /** The stage of a row that is a job. */
@@ -47,8 +47,10 @@ export interface RowState {
   turn: number | null
   /** The key of the limit that the task waits for; null: it waits for none. */
   parked: string | null
-  /** What the counts of its queue have it as. */
-  countedAs: CountedAs | null
+  /** What the counts have it as; null: they do not. */
+  countedAs: JobState | null
+  /** The fingerprint of the error that it is counted under; null: none. */
+  error: string | null
 }
 
 /** A job's own row has its id as the key, which has no U+0000 in it: nearly all rows are such. */
@@ -110,6 +112,7 @@ export function fixedColumns(row: RowState, job: Job, task: Task | null, hasKey:
     task?.priority ?? spec.priority,
     isJob ? spec.retainMs : null,
     deadlineColumn(job, row.stage),
+    isJob ? tagsColumn(spec.tags) : null,
   ]
 }
 
@@ -162,6 +165,7 @@ export function freshColumns(row: RowState, job: Job, hasKey: boolean, ageing: A
     task.dueAt,
     task.dueAt - spec.priority * (ageingMs ?? 0),
     task.startBy,
+    tagsColumn(spec.tags),
   ]
 }
 
@@ -202,6 +206,7 @@ export function changingColumns(
     attempt,
     task.endedAt,
     isJob ? overAt(job) : null,
+    listed && isSuspended(task),
   ]
 }
 
@@ -250,6 +255,7 @@ function pipelineColumns(row: RowState, job: Job, records: Records): Value[] {
     0,
     nothing,
     nothing,
+    false,
   ]
 }
 
@@ -274,7 +280,7 @@ function overAt(job: Job): number | null {
 }
 
 /** The columns of `LOADED_COLUMNS`, and the record of the job's JobSubmitted. */
-export interface LoadedColumns extends Omit<RowState, 'countedAs'> {
+export interface LoadedColumns extends Omit<RowState, 'countedAs' | 'error'> {
   /** Null: it has not changed since it was submitted. */
   readonly record: Uint8Array | null
   /** Of a job's own row; null: it was not read. */
@@ -352,4 +358,39 @@ function byGrant(a: TaskWithLease, b: TaskWithLease): number {
   if (apart !== 0) return apart
   if (a.job !== b.job) return a.job < b.job ? -1 : 1
   return a.stage - b.stage || a.segment - b.segment
+}
+
+/** What the counts have a row as. Null: it is not counted here. A pipeline's own row is counted by `pipelines`. */
+export function countedAs(job: Job, task: Task | null, turn: number | null): JobState | null {
+  if (task === null) return null
+  const listed = isListed(job, task)
+  if (job.task === null) {
+    if (task.lease !== null) return 'RUNNING'
+    if (!listed) return null
+    return turn === null ? 'CREATED' : 'QUEUED'
+  }
+  switch (task.state) {
+    case 'COMPLETED':
+      return 'SUCCEEDED'
+    case 'FAILED':
+      return 'FAILED'
+    case 'DEAD':
+      return 'QUARANTINED'
+    case 'LEASED':
+      return 'RUNNING'
+    case 'WAITING':
+      if (listed && turn !== null) return 'QUEUED'
+      return waitingAs(task.attempt, isSuspended(task))
+  }
+}
+
+/** A task that waits for its time, or for the first claim after it. */
+export function waitingAs(attempt: number, suspended: boolean): JobState {
+  if (attempt === 0) return 'CREATED'
+  return suspended ? 'SUSPENDED' : 'RETRYING'
+}
+
+/** As the column `tags` has them. */
+export function tagsColumn(tags: readonly string[]): string | null {
+  return tags.length === 0 ? null : JSON.stringify([...new Set(tags)])
 }

@@ -13,6 +13,7 @@ import { ERASURE } from './erasure-statements.ts'
 import { HISTORY } from './history-statements.ts'
 import { JOB_CHECKS } from './job-check-statements.ts'
 import { STEPS } from './schema.ts'
+import { LISTS } from './list-statements.ts'
 import { SNAPSHOTS } from './snapshot-statements.ts'
 import { CHECKS, FILE_CHECK, SQLITE } from './statements.ts'
 
@@ -49,6 +50,7 @@ export function sqliteDialect(options: { readonly path: string }): Dialect {
     erasure: ERASURE,
     history: HISTORY,
     snapshots: SNAPSHOTS,
+    lists: LISTS,
     connect: () => openConnection({ path }),
     userTransactions: sqliteUserDialect(path),
     // One writes at a time, whatever the number of connections.
@@ -69,7 +71,7 @@ export function sqliteDialect(options: { readonly path: string }): Dialect {
     // A damaged page may hide the first; no other program has all of the others.
     hasTables: `
       select exists (select 1 from sqlite_master where type = 'table' and name = 'meta') or (
-        select count(*) from sqlite_master where name in ('baselines', 'group_turns', 'queue_counts')
+        select count(*) from sqlite_master where name in ('baselines', 'group_turns', 'pipelines')
       ) > 1`,
     setVersion: `
       insert into meta (name, value) values ('version', ?)

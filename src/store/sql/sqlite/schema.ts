@@ -3,7 +3,10 @@
  * A step that was released is never changed: what is new is a step more. Until 0.1.0 is released there
  * is one step, which changes in place. What each table is for: `docs/sql-stores.md`.
  */
+import { COUNT_CELLS } from '../rows/counted-rows.ts'
 import {
+  IS_OWN_ROW,
+  IS_LISTED_BY_STATE,
   isBaselineForgottenBy,
   isForgottenBy,
   OF_SCHEDULE,
@@ -103,6 +106,7 @@ export const STEPS: readonly (readonly string[])[] = [
       priority integer not null,
       retain_ms integer,
       deadline integer,
+      tags text,
       last_position integer not null,
       version integer not null,
       state text not null,
@@ -120,6 +124,7 @@ export const STEPS: readonly (readonly string[])[] = [
       attempt integer not null,
       ended_at integer,
       over_at integer,
+      is_suspended integer not null default 0,
       primary key (job, stage, segment),${WORK_CONSTRAINTS}
     )`,
     `create index ready on work (channel, level desc, turn, rank, place, segment)
@@ -137,6 +142,9 @@ export const STEPS: readonly (readonly string[])[] = [
       where stage >= 0 and state = 'WAITING' and attempt > 0`,
     `create unique index key_held on work (key_held) where key_held is not null`,
     `create index keyed on work (key, position) where key is not null`,
+    // For lists.
+    `create index by_type on work (type, position) where ${IS_OWN_ROW}`,
+    `create index by_state on work (state, position) where ${IS_LISTED_BY_STATE}`,
     `create table queues (
       queue text primary key,
       version integer not null check (version > 0),
@@ -166,13 +174,32 @@ export const STEPS: readonly (readonly string[])[] = [
       primary key (channel, level, grp)
     ) without rowid`,
     `create index newest_turn on group_turns (channel, level, turn desc)`,
-    `create table queue_counts (
-      queue text primary key,
-      later integer not null,
-      ready integer not null,
-      leased integer not null,
-      dead integer not null
+    `create table counts (
+      dimension text not null,
+      name text not null,
+      queue text not null,
+      type text not null,
+      ${COUNT_CELLS.map((cell) => `${cell} integer not null,`).join('\n      ')}
+      primary key (dimension, name, queue, type)
     ) without rowid`,
+    // Which jobs have a tag, or failed of an error.
+    `create table labels (
+      label text not null,
+      position integer not null,
+      job text not null,
+      primary key (label, position)
+    ) without rowid`,
+    // The states of pipelines as they are counted.
+    `create table pipelines (
+      job text primary key,
+      position integer not null,
+      type text not null,
+      tags text,
+      counted text not null,
+      until integer
+    ) without rowid`,
+    `create index pipelines_until on pipelines (until) where until is not null`,
+    `create index pipelines_counted on pipelines (counted, position)`,
     `create table tallies (
       id integer primary key autoincrement,
       job text not null,

@@ -8,6 +8,7 @@
 import type { Preconditions, FileCheck } from '../dialect.ts'
 import type { Statements } from '../statements.ts'
 import { CALL_STATEMENTS } from './call-statements.ts'
+import { COUNT_STATEMENTS } from './count-statements.ts'
 import {
   BASELINE_COLUMNS,
   CHANGING_COLUMNS,
@@ -19,7 +20,6 @@ import {
   notTooLate,
   pastDeadline,
   streamEntries,
-  QUEUE_COUNTS,
   TALLY_COLUMNS,
   TALLY_COUNTS,
   UNLISTED_COLUMNS,
@@ -44,7 +44,7 @@ const record = `case when substr(w.record, 1, 1) = x'02' then (
         where type = 'StepRecorded' order by position
       )
     ) else w.record end as record`
-const loaded = LOADED_COLUMNS.map((column) => {
+export const loaded = LOADED_COLUMNS.map((column) => {
   return column === 'record' ? record : `w.${column}`
 }).join(', ')
 const submitted = '(select e.record from events e where e.position = w.position)'
@@ -80,9 +80,11 @@ const UNPARK = `
 export const SQLITE: Statements = {
   ...STANDARD_STATEMENTS,
   ...CALL_STATEMENTS,
+  ...COUNT_STATEMENTS,
   begin: BEGIN,
   beginAlone: 'begin exclusive',
   clock: 'select ?',
+  firstEventFrom: 'select position, at from events where position >= ? order by position limit 1',
   positions: `
     with recursive steps (n) as (select 1 where ?1 > 0 union all select n + 1 from steps where n < ?1)
     select group_concat(n + (select coalesce(max(position), 0) from events)) from steps`,
@@ -116,7 +118,7 @@ export const SQLITE: Statements = {
   tryLockLimits: limits,
 
   lockDueTasks: `
-    select job, stage, segment, channel, level, grp, queue from work
+    select job, stage, segment, channel, level, grp, queue, type, attempt, is_suspended, tags from work
     where channel is not null and turn is null and due_at <= ?
     order by due_at, place, segment limit ?`,
   setTurns: `update work set turn = ?4 where job = ?1 and stage = ?2 and segment = ?3`,
@@ -199,8 +201,8 @@ export const SQLITE: Statements = {
     'insert into events (position, job, before, type, at, record) values (?, ?, ?, ?, ?, ?)',
   insertFresh: `
     insert into work (${FRESH_COLUMNS.join(', ')}, stage, segment, last_position, version, state, place,
-      committed, attempt)
-    values (${FRESH_COLUMNS.map((_, i) => `?${i + 1}`).join(', ')}, -1, 0, ?2, 1, 'WAITING', ?2, 0, 0)`,
+      committed, attempt, is_suspended)
+    values (${FRESH_COLUMNS.map((_, i) => `?${i + 1}`).join(', ')}, -1, 0, ?2, 1, 'WAITING', ?2, 0, 0, 0)`,
   insertRows: `
     insert into work (${[...FIXED_COLUMNS, ...CHANGING_COLUMNS].join(', ')}) values (${marks([...FIXED_COLUMNS, ...CHANGING_COLUMNS])})`,
   updateRows: `
@@ -209,7 +211,7 @@ export const SQLITE: Statements = {
   updateUnlisted: `
     update work set ${UNLISTED_COLUMNS.map((column, i) => `${column} = ?${i + 4}`).join(', ')},
       rank = ?${UNLISTED_COLUMNS.indexOf('due_at') + 4}, place = 0, channel = null, level = null, parked = null,
-      start_by = null
+      start_by = null, is_suspended = 0
     where job = ?1 and stage = -1 and segment = 0 and version = ?2 and position = ?3`,
   deleteJobs: 'delete from work where job = ?',
   moveTasks: `
@@ -232,10 +234,6 @@ export const SQLITE: Statements = {
       is_set = excluded.is_set
     where schedules.version = ?2`,
   saveLimits: 'update limits set held = ?2, full_at = ?3 where key = ?1',
-  addQueueCounts: `
-    insert into queue_counts (queue, ${QUEUE_COUNTS.join(', ')}) values (?, ${marks(QUEUE_COUNTS)})
-    on conflict (queue) do update
-      set ${QUEUE_COUNTS.map((count) => `${count} = ${count} + excluded.${count}`).join(', ')}`,
   insertTallies: `insert into tallies (${TALLY_COLUMNS.join(', ')}) values (${marks(TALLY_COLUMNS)})`,
   deleteTalliesOf: 'delete from tallies where job = ?',
 
@@ -244,13 +242,6 @@ export const SQLITE: Statements = {
       and not exists (select 1 from work d where d.state = 'DEAD' and d.position = w.position)`,
   wholeJobs: `
     select ${loaded}, ${spec} from work w where w.job = ? order by w.stage, w.segment`,
-  jobsAfter: `
-    select ${loaded}, s.record as spec from events s
-    join work w on w.job = s.job and w.stage = -1 and w.segment = 0 and w.position = s.position
-    where s.type = 'JobSubmitted' and s.position > ? order by s.position limit ?`,
-  jobsWithKeyAfter: `
-    select ${loaded}, ${spec} from work w where w.key = ?3 and w.position > ?1
-    order by w.position limit ?2`,
   openJobsAfter: `
     select ${loaded}, s.record as spec from (
       select position, job, record from events
@@ -292,19 +283,15 @@ export const SQLITE: Statements = {
   eventsAfter: 'select position, record from events where position > ? order by position limit ?',
   queueView: `
     select (select record from queues where queue = ?2), (select full_at from queues where queue = ?2),
-      coalesce((select leased from queue_counts where queue = ?2), 0),
-      coalesce((select ready from queue_counts where queue = ?2), 0),
+      coalesce((select sum(running) from counts
+        where dimension in ('job', 'segment') and name = '' and queue = ?2), 0),
+      coalesce((select sum(queued) from counts
+        where dimension in ('job', 'segment') and name = '' and queue = ?2), 0),
       (select count(*) from (
         select queue from work where channel is not null and turn is null and due_at <= ?1
         order by due_at limit ?3
       ) where queue = ?2)`,
   limitView: 'select held, full_at from limits where key = ?',
-  counts: `
-    select coalesce(sum(leased), 0), coalesce(sum(dead), 0) + (
-      select count(distinct job) from (
-        select job from work where state = 'DEAD' and stage >= 0 order by job limit ?1
-      )
-    ) from queue_counts`,
   // By name: to have its rows in order, SQLite would read the whole table by the primary key.
   leased: `
     select ${loaded}, ${spec} from work w indexed by leased where w.expires_at is not null
@@ -341,11 +328,6 @@ export const SQLITE: Statements = {
   oldestEnded: `
     select job, over_at from work where over_at is not null and type = ? and retain_ms is ?
     order by over_at limit ?`,
-
-  // One transaction at a time: each adds to the counts itself.
-  foldQueueCounts: 'select 0 where ?1 is not null',
-  deleteZeroCounts: `
-    delete from queue_counts where ${QUEUE_COUNTS.map((count) => `${count} = 0`).join(' and ')}`,
 
   nextTimes: nextTimes('?1', '?2'),
   entryTypesAfter: 'select position, type from events where position > ? order by position limit ?',
@@ -384,9 +366,6 @@ export const SQLITE: Statements = {
   wholeRows: `
     select ${[...FIXED_COLUMNS, ...CHANGING_COLUMNS].join(', ')} from work where job = ? order by stage, segment`,
   markedPipelines: 'select distinct job from tallies where job = ? and to_check',
-  allQueueCounts: `
-    select queue, ${QUEUE_COUNTS.join(', ')} from queue_counts
-    where ${QUEUE_COUNTS.map((count) => `${count} <> 0`).join(' or ')}`,
   baselines: `
     select ${BASELINE_COLUMNS.join(', ')} from baselines where kind = ?
     order by name, stage, segment, through`,
@@ -412,7 +391,7 @@ const BROKEN_ROWS = ['events', 'work', 'limits', 'queues', 'schedules'].map(
 )
 
 /** Tables that have indexes. */
-const INDEXED = ['events', 'baselines', 'work', 'limits', 'group_turns']
+const INDEXED = ['events', 'baselines', 'work', 'limits', 'group_turns', 'labels', 'pipelines']
 
 /**
  * SQLite reads its whole file. Tables of the user's may be in the same file: problems of theirs are

@@ -1,19 +1,20 @@
 /**
  * Builds the writes of a transaction: the entries that it decided, and the rows that follow from them.
  */
-import type { Job, Queue, Schedule, Task, Usage } from '../../../kernel/index.ts'
-import { taskIn } from '../../../kernel/index.ts'
+import type { Job, JobState, Queue, Schedule, Task, Usage } from '../../../kernel/index.ts'
+import { errorFingerprint, taskIn } from '../../../kernel/index.ts'
 import { isListed } from '../../state/task-snapshot.ts'
 import type { Statement, Connection, Row } from '../connection.ts'
 import type { WorkingSet } from './working-set.ts'
 import type { TaskWithoutTurn } from './turn-assignment.ts'
 import type { TransactionContext } from './context.ts'
-import { countedAs } from '../rows/queue-counts.ts'
+import { errorLabel, tagLabel } from '../rows/counted-rows.ts'
 import type { Records } from '../rows/records.ts'
 import type { RowState } from '../rows/work-rows.ts'
 import {
   changingColumns,
   channelOf,
+  countedAs,
   fixedColumns,
   freshColumns,
   isFreshRow,
@@ -44,9 +45,14 @@ export async function buildWrites(
   }
   write(sql.insertEvents, eventRows(loaded, records))
   write(sql.deleteJobs, inRows(loaded.forgotten))
-  write(sql.deleteTalliesOf, inRows(loaded.forgottenPipelines))
+  const gone = inRows(loaded.forgottenPipelines)
+  write(sql.deleteTalliesOf, gone)
+  // BEFORE they are read: upkeep may count them again.
+  write(sql.lockPipelines, gone)
+  write(sql.uncountPipelines, gone)
+  write(sql.deletePipelines, gone)
   write(sql.dropKeys, inRows(loaded.droppedKeys))
-  const { fresh, inserted, updated, unlisted } = workRows(loaded, context)
+  const { fresh, inserted, updated, unlisted, labels } = workRows(loaded, context)
   write(sql.insertFresh, fresh)
   write(sql.insertRows, inserted)
   write(sql.updateRows, updated, updated.length)
@@ -87,7 +93,14 @@ export async function buildWrites(
     sql.insertCalls,
     checks.map(({ job, stage, segment }) => [job, stage, segment]),
   )
-  write(sql.addQueueCounts, loaded.counts.rows)
+  write(sql.deleteLabels, loaded.droppedLabels)
+  write(sql.insertLabels, labels)
+  write(sql.savePipelines, loaded.newPipelines)
+  write(
+    sql.countPipelines,
+    loaded.newPipelines.map(([job]) => [job as string]),
+  )
+  write(sql.addCounts, loaded.counts.columns())
   return writes
 }
 
@@ -151,6 +164,8 @@ interface WorkRows {
   readonly inserted: readonly Row[]
   readonly updated: readonly Row[]
   readonly unlisted: readonly Row[]
+  /** Of jobs that are new, or failed of something. */
+  readonly labels: readonly Row[]
 }
 
 function workRows(loaded: WorkingSet, { records, queues }: TransactionContext): WorkRows {
@@ -159,6 +174,7 @@ function workRows(loaded: WorkingSet, { records, queues }: TransactionContext): 
   const inserted: Row[] = []
   const updated: Row[] = []
   const unlisted: Row[] = []
+  const labels: Row[] = []
   for (const row of loaded.changed) {
     const job = loaded.jobs.get(row.job) as Job
     const task = taskOf(loaded, row, job)
@@ -176,19 +192,33 @@ function workRows(loaded: WorkingSet, { records, queues }: TransactionContext): 
         inserted.push([...fixedColumns(row, job, task, hasKey), ...changing])
       }
     }
-    if (task !== null) countAgain(loaded, row, job, task)
+    if (row.version === 0 && row.stage === JOB_ROW && job.spec.tags.length > 0) {
+      for (const tag of new Set(job.spec.tags)) labels.push([tagLabel(tag), row.position, row.job])
+    }
+    if (task !== null) countAgain(loaded, row, job, task, labels)
     row.version = (task ?? job).version
   }
-  return { fresh, inserted, updated, unlisted }
+  return { fresh, inserted, updated, unlisted, labels }
 }
 
-function countAgain({ counts }: WorkingSet, row: RowState, job: Job, task: Task): void {
-  const before = row.countedAs
-  row.countedAs = countedAs(job, task, row.turn)
-  if (row.countedAs === before) return
-  const { queue } = task.policy
-  counts.add(queue, before, -1)
-  counts.add(queue, row.countedAs, 1)
+/** Of a plain job, which may have an error. */
+function isOwnFailure({ stage }: RowState, state: JobState | null): boolean {
+  return stage === JOB_ROW && (state === 'FAILED' || state === 'QUARANTINED')
+}
+
+/** `labels`: given what it failed of. */
+function countAgain(loaded: WorkingSet, row: RowState, job: Job, task: Task, labels: Row[]): void {
+  const state = countedAs(job, task, row.turn)
+  const error = isOwnFailure(row, state) ? errorFingerprint(job) : null
+  if (state === row.countedAs && error === row.error) return
+  loaded.count(row, job, task.policy.queue, -1)
+  if (error !== row.error) {
+    if (row.error !== null) loaded.droppedLabels.push([errorLabel(row.error), row.position])
+    if (error !== null) labels.push([errorLabel(error), row.position, row.job])
+  }
+  row.countedAs = state
+  row.error = error
+  loaded.count(row, job, task.policy.queue, 1)
 }
 
 function queueRows(loaded: WorkingSet, records: Records): Row[] {

@@ -29,6 +29,7 @@ import {
   chargeGrant,
   creditEnd,
   emptyTally,
+  errorFingerprint,
   fold,
   NO_TALLIES,
   PawlError,
@@ -39,16 +40,17 @@ import {
 } from '../../../kernel/index.ts'
 import type { CallCheck } from '../../state/call-checks.ts'
 import { checksAfter } from '../../state/call-checks.ts'
+import { CountTable } from '../../state/job-counts.ts'
 import { isListed, TaskSnapshot } from '../../state/task-snapshot.ts'
 import type { Row } from '../connection.ts'
 import type { LackingSteps, LeasedRow } from './context.ts'
 import { SqlFailed } from '../failures.ts'
 import type { Records } from '../rows/records.ts'
-import { countedAs, QueueCounts } from '../rows/queue-counts.ts'
+import { errorLabel, tagLabel } from '../rows/counted-rows.ts'
 import type { TallyRow } from '../rows/tally-rows.ts'
 import { TallyChange } from '../rows/tally-rows.ts'
 import type { LoadedColumns, RowState } from '../rows/work-rows.ts'
-import { JOB_ROW, keyName, rowKey } from '../rows/work-rows.ts'
+import { countedAs, JOB_ROW, keyName, rowKey, tagsColumn } from '../rows/work-rows.ts'
 
 /** An entry that was decided, with the job and task as they are AFTER it. */
 export interface AppliedEntry {
@@ -127,8 +129,12 @@ export class WorkingSet implements Indexes {
   /** Of those that were there before: rows whose queue or priority may be another one now. */
   readonly moved = new Set<RowState>()
   readonly forgotten = new Set<string>()
-  /** How the counts of queues change. */
-  counts = new QueueCounts()
+  /** How the counts of jobs change. */
+  counts = new CountTable()
+  /** Labels of jobs that are forgotten: (label, position). */
+  readonly droppedLabels: Row[] = []
+  /** Pipelines that were submitted: see `savePipelines`. */
+  readonly newPipelines: Row[] = []
   readonly droppedKeys = new Set<string>()
   readonly changedQueues = new Map<string, number>()
   readonly chargedQueues = new Set<string>()
@@ -213,6 +219,7 @@ export class WorkingSet implements Indexes {
       turn,
       parked,
       countedAs: countedAs(this.jobs.get(id) as Job, task, turn),
+      error: stage === JOB_ROW ? errorFingerprint(this.jobs.get(id) as Job) : null,
     })
   }
 
@@ -280,7 +287,9 @@ export class WorkingSet implements Indexes {
     const ofQueues = [this.changedQueues, this.chargedQueues, this.changedSchedules]
     for (const one of [...ofJobs, ...ofPipelines, ...ofQueues, this.changedLimits, this.freed])
       one.clear()
-    this.counts = new QueueCounts()
+    this.droppedLabels.length = 0
+    this.newPipelines.length = 0
+    this.counts = new CountTable()
   }
 
   apply(entry: Entry, position: number): void {
@@ -339,9 +348,19 @@ export class WorkingSet implements Indexes {
     if (job.task === null) {
       this.#tallies.set(job.id, new LoadedTallies(stagesOf(job).length))
       this.#changedPipeline(job).isToCheck = true
+      this.#countPipeline(job, entry.at)
     }
     this.#newRow(job, JOB_ROW, 0, position)
     this.#noteApplied(entry, position, null, job, job.task)
+  }
+
+  /** None of its stages is open yet. Upkeep counts what becomes of it. */
+  #countPipeline({ id, firstPosition, spec, held, dueAt }: Job, now: number): void {
+    const isLater = dueAt > now
+    const until = isLater && !held ? dueAt : null
+    const counted = held || isLater ? 'CREATED' : 'QUEUED'
+    const tags = tagsColumn(spec.tags)
+    this.newPipelines.push([id, firstPosition, spec.type, tags, counted, until])
   }
 
   #openStage(entry: Entry & { type: 'StageOpened' }, position: number): void {
@@ -376,7 +395,8 @@ export class WorkingSet implements Indexes {
       this.moved.delete(row)
       // It may have ended in this transaction: then it is still counted as it was before.
       const policy = job.task?.policy ?? job.spec.stages?.[row.stage]?.policy
-      if (policy !== undefined) this.counts.add(policy.queue, row.countedAs, -1)
+      if (policy !== undefined) this.count(row, job, policy.queue, -1)
+      if (row.stage === JOB_ROW) this.#dropLabels(job, row)
     }
     this.#tallies.delete(job.id)
     this.changedPipelines.delete(job.id)
@@ -409,10 +429,24 @@ export class WorkingSet implements Indexes {
     this.#noteApplied(entry, position, previousPosition, job, task, taskBefore)
   }
 
+  /** Counts a row in or out as it says that it is counted. `queue`: of its task. */
+  count({ stage, countedAs: state, error }: RowState, job: Job, queue: string, by: 1 | -1): void {
+    if (state === null) return
+    const { type, tags } = job.spec
+    if (stage !== JOB_ROW) this.counts.addSegment(type, queue, state, by)
+    else this.counts.addJob({ type, queue, tags, error }, state, by)
+  }
+
+  #dropLabels({ spec, firstPosition }: Job, { error }: RowState): void {
+    const labels = spec.tags.map(tagLabel)
+    if (error !== null) labels.push(errorLabel(error))
+    for (const label of labels) this.droppedLabels.push([label, firstPosition])
+  }
+
   /** It may be counted in another queue, and stands in another line. BEFORE the entry is applied. */
   #move(name: string, task: Task | null): void {
     const row = this.rows.get(name) as RowState
-    if (task !== null) this.counts.add(task.policy.queue, row.countedAs, -1)
+    if (task !== null) this.count(row, this.jobs.get(row.job) as Job, task.policy.queue, -1)
     row.countedAs = null
     row.turn = null
     row.parked = null
@@ -427,14 +461,14 @@ export class WorkingSet implements Indexes {
       return fold(this.world, entry)
     }
     const tallies = this.#tallies.get(job.id)
-    const { state } = task
+    const { state, dueAt } = task
     tallies?.remove(task)
     changed.count(task, -1)
     fold(this.world, entry)
     tallies?.add(task)
     changed.count(task, 1)
-    // A grant opens no stage, stops no task and ends no job.
-    if (task.state !== state && task.state !== 'LEASED') changed.isToCheck = true
+    // A grant opens no stage, stops no task and ends no job, but its job may be counted as another one now.
+    if (task.state !== state || task.dueAt !== dueAt) changed.isToCheck = true
   }
 
   #changedPipeline({ id }: Job): ChangedPipeline {
@@ -522,6 +556,7 @@ export class WorkingSet implements Indexes {
       turn: null,
       parked: null,
       countedAs: null,
+      error: null,
     }
     this.rows.set(rowKey(job.id, stage, segment), row)
     this.changed.add(row)

@@ -25,7 +25,8 @@ import type { Connection, Row } from '../connection.ts'
 import type { JobQueries, QueryContext } from '../queries/job-queries.ts'
 import { TallyChange, tallyRowAddress } from '../rows/tally-rows.ts'
 import type { HistoryPruning } from './history-pruning.ts'
-import { QueueCountFold } from './queue-count-fold.ts'
+import { CountFold } from './count-fold.ts'
+import { PipelineStates } from './pipeline-states.ts'
 import { MOST_CALLS, SqlCalls } from './sql-calls.ts'
 import { SqlRetention } from './sql-retention.ts'
 import { UnusedRows } from './unused-rows.ts'
@@ -46,6 +47,11 @@ class ReadTallies {
     change.addRow(row)
   }
 
+  /** It is RUNNING while a task is leased, whatever the others are. */
+  isSurelyCounted(as: string | undefined): boolean {
+    return as === 'RUNNING' && [...this.#stages.values()].some(({ tally }) => tally.leased > 0)
+  }
+
   /** Without the time of the next retry: what is due does not depend on it. */
   tallies(job: Job): Tallies {
     return stagesOf(job).map((_, stage) => this.#stages.get(stage)?.tally ?? emptyTally())
@@ -56,7 +62,8 @@ export class SqlUpkeep {
   readonly #context: QueryContext
   readonly #queries: JobQueries
   readonly #unusedRows: UnusedRows
-  readonly #countFold: QueueCountFold
+  readonly #countFold: CountFold
+  readonly #pipelineStates: PipelineStates
   readonly #retention: SqlRetention
   readonly #pruning: HistoryPruning
   readonly #calls: SqlCalls
@@ -73,7 +80,8 @@ export class SqlUpkeep {
     this.#context = context
     this.#queries = queries
     this.#unusedRows = new UnusedRows(context.sql)
-    this.#countFold = new QueueCountFold(context.sql)
+    this.#countFold = new CountFold(context.sql)
+    this.#pipelineStates = new PipelineStates(context.sql, queries)
     this.#retention = new SqlRetention(context.sql, retention)
     this.#pruning = pruning
     this.#calls = new SqlCalls(context.sql, queries)
@@ -141,7 +149,7 @@ export class SqlUpkeep {
   ): Promise<void> {
     // BEFORE the tallies: a stage that is known to be opened has its tasks in them.
     const jobs = await this.#queries.ownRecords(connection, ids)
-    const byJob = await this.#readTallies(connection, ids)
+    const { byJob, counted } = await this.#readTallies(connection, ids)
     const finished = new Set(ids)
     const ended: Row[] = []
     const checks: CallCheck[] = []
@@ -157,15 +165,27 @@ export class SqlUpkeep {
       }
     }
     const read = [...byJob].filter(([id]) => finished.has(id))
+    // BEFORE the tallies are folded: what is folded is not looked at again.
+    const moved = jobs.filter(({ id }) => byJob.get(id)?.isSurelyCounted(counted.get(id)) !== true)
+    if (moved.length > 0) await this.#pipelineStates.countAgain(connection, moved)
     await this.#fold(connection, read, ended, checks)
   }
 
   async #readTallies(
     connection: Connection,
     ids: readonly string[],
-  ): Promise<ReadonlyMap<string, ReadTallies>> {
+  ): Promise<{
+    readonly byJob: ReadonlyMap<string, ReadTallies>
+    /** The state that each is counted as. */
+    readonly counted: ReadonlyMap<string, string>
+  }> {
     const rows = ids.map((id) => [id])
-    const [found] = await connection.run([{ sql: this.#context.sql.tallyRows, rows }])
+    const { tallyRows, countedPipelines } = this.#context.sql
+    const [found, states] = await connection.run([
+      { sql: tallyRows, rows },
+      { sql: countedPipelines, rows },
+    ])
+    const counted = new Map((states?.rows ?? []) as readonly (readonly [string, string])[])
     const byJob = new Map<string, ReadTallies>()
     for (const row of found?.rows ?? []) {
       const { job } = tallyRowAddress(row)
@@ -173,7 +193,7 @@ export class SqlUpkeep {
       byJob.set(job, read)
       read.add(row)
     }
-    return byJob
+    return { byJob, counted }
   }
 
   /**

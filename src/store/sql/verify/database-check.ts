@@ -7,7 +7,7 @@
  * them, jobs that hold a lease, the queues, the schedules and the limits. What one entry says of
  * another job (the child of an effect, the job of a tick) is counted, and must come out even.
  */
-import type { Job, Task, World } from '../../../kernel/index.ts'
+import type { World } from '../../../kernel/index.ts'
 import {
   countTallies,
   createWorld,
@@ -20,7 +20,6 @@ import {
 import { texts } from '../../state/entry-check.ts'
 import { WORK_COLUMN_AT } from '../statements.ts'
 import type { Connection, Row, Value } from '../connection.ts'
-import { countedAs, QueueCounts } from '../rows/queue-counts.ts'
 import { CallFold } from './call-check.ts'
 import type { Baseline, EventRow, HistoryMark } from '../rows/event-rows.ts'
 import { baseline, eventRow, historyMark } from '../rows/event-rows.ts'
@@ -36,7 +35,7 @@ import { rowName } from './database-problem.ts'
 import type { Records } from '../rows/records.ts'
 import type { ExpectedJob } from './row-check.ts'
 import { expectedJob, RowCheck, tallyProblems } from './row-check.ts'
-import { checkQueueCounts } from './queue-count-check.ts'
+import { ReadModelCheck } from './read-model-check.ts'
 import { checkQueues, checkSchedules, QueueScheduleFold } from './queue-and-schedule-check.ts'
 import type { HistoryStatements, Statements } from '../statements.ts'
 
@@ -81,8 +80,7 @@ const MOST_STRAYS = 100_000
 export class DatabaseCheck implements FoldListener {
   readonly #parts: DatabaseCheckParts
   readonly #uses = new CountedLimitUses()
-  /** Of the tasks as they are once all rows are repaired. */
-  readonly #counts = new QueueCounts()
+  readonly #readModel: ReadModelCheck
   /** Queues of which some rows are to be repaired. */
   readonly #rewritten = new Set<string>()
   readonly #check: RowCheck
@@ -103,6 +101,9 @@ export class DatabaseCheck implements FoldListener {
 
   constructor(parts: DatabaseCheckParts) {
     this.#parts = parts
+    this.#readModel = new ReadModelCheck(parts.sql, parts.connection, (...problem) => {
+      this.#report(...problem)
+    })
     this.#check = new RowCheck(parts.records, (queue) => {
       const { queues, ageings } = this.#queuesAndSchedules
       return [queues.get(queue)?.ageingMs ?? null, ...(ageings.get(queue) ?? [])]
@@ -213,6 +214,7 @@ export class DatabaseCheck implements FoldListener {
       else known.push(row)
     }
     for (const fold of folds) this.#compareJob(fold, byJob.get(fold.id) ?? [], tallies)
+    await this.#readModel.checkLabels()
   }
 
   #compareJob(fold: JobFold, rows: readonly Row[], tallies: StoredTallies): void {
@@ -231,6 +233,7 @@ export class DatabaseCheck implements FoldListener {
       this.#jobs += 1
       this.#noteLeases(known)
       this.#calls.note(known)
+      this.#readModel.noteJob(known)
     }
     const expected = known === null ? null : expectedJob(known, this.#lastIn(fold, stored, givenUp))
     this.#compareRows(id, expected, rows, isByRows && givenUp === null)
@@ -286,7 +289,7 @@ export class DatabaseCheck implements FoldListener {
       }
       // A row that is written anew has no turn.
       const turn = wrong.length === 0 || isByRows ? first?.[WORK_COLUMN_AT.turn] : null
-      this.#countTask((expected as ExpectedJob).job, row.task, turn as number | null)
+      this.#readModel.noteTask((expected as ExpectedJob).job, row.task, turn as number | null)
       if (wrong.length === 0) continue
       if (row.task !== null) this.#rewritten.add(row.task.policy.queue)
       const address = [id, row.stage, row.segment] as const
@@ -300,10 +303,6 @@ export class DatabaseCheck implements FoldListener {
       const fix: Fix | null = isByRows ? null : { table: 'work', address, row: null }
       this.#report('work', name, 'no event leads to it', fix)
     }
-  }
-
-  #countTask(job: Job, task: Task | null, turn: number | null): void {
-    if (task !== null) this.#counts.add(task.policy.queue, countedAs(job, task, turn), 1)
   }
 
   #compareTallies(expected: ExpectedJob, rows: readonly Row[], stored: StoredTallies): void {
@@ -363,13 +362,7 @@ export class DatabaseCheck implements FoldListener {
     this.#uses.noteRemovedGrants(this.#history)
     checkQueues(await this.#rowsOf(sql.allQueues), folded, this.#uses, records, report)
     checkSchedules(await this.#rowsOf(sql.allSchedules), folded, records, report)
-    checkQueueCounts(
-      await this.#rowsOf(sql.allQueueCounts),
-      this.#counts,
-      this.#rewritten,
-      report,
-      (fix) => this.#parts.onFix(fix),
-    )
+    await this.#readModel.checkCounts(this.#rewritten, (fix) => this.#parts.onFix(fix))
     checkLimits(await this.#rowsOf(sql.allLimits), this.#uses, this.#hasBaselines, report)
     await this.#parts.onPage(this.#events)
   }

@@ -28,10 +28,23 @@ export type Fix =
       readonly fullAt: number
     }
   | {
-      readonly table: 'queue_counts'
-      readonly queue: string
-      /** As `addQueueCounts` wants it. */
+      readonly table: 'counts'
+      readonly name: string
+      /** As `addCounts` wants it. */
       readonly missing: Row
+    }
+  | {
+      readonly table: 'pipelines'
+      readonly job: string
+      /** As `savePipelines` wants it; null: it is deleted. */
+      readonly row: Row | null
+    }
+  | {
+      readonly table: 'labels'
+      readonly label: string
+      readonly position: number
+      /** Whose it is; null: it is deleted. */
+      readonly job: string | null
     }
   | {
       readonly table: 'tallies'
@@ -142,11 +155,7 @@ export class RowRepairs {
       limits.map(({ key, held, fullAt }) => [key, held, fullAt]),
     )
     run(sql.unparkAll, keys)
-    const counts = fixes.filter((fix) => fix.table === 'queue_counts')
-    run(
-      sql.addQueueCounts,
-      counts.map(({ missing }) => missing),
-    )
+    this.#addReadModel(fixes, run)
     const tallies = fixes.filter((fix) => fix.table === 'tallies')
     run(
       sql.deleteTalliesOf,
@@ -171,6 +180,33 @@ export class RowRepairs {
     this.#gone = []
     return statements
   }
+
+  #addReadModel(fixes: readonly Fix[], run: (text: string, rows: readonly Row[]) => void): void {
+    const sql = this.#sql
+    const pipelines = fixes.filter((fix) => fix.table === 'pipelines')
+    run(
+      sql.savePipelines,
+      pipelines.flatMap(({ row }) => (row === null ? [] : [row])),
+    )
+    run(
+      sql.deletePipelines,
+      pipelines.flatMap(({ job, row }) => (row === null ? [[job]] : [])),
+    )
+    const labels = fixes.filter((fix) => fix.table === 'labels')
+    run(
+      sql.deleteLabels,
+      labels.flatMap(({ label, position, job }) => (job === null ? [[label, position]] : [])),
+    )
+    run(
+      sql.insertLabels,
+      labels.flatMap(({ label, position, job }) => (job === null ? [] : [[label, position, job]])),
+    )
+    const counts = fixes.filter((fix) => fix.table === 'counts')
+    run(
+      sql.addCounts,
+      counts.map(({ missing }) => missing),
+    )
+  }
 }
 
 function stepOf(fix: Fix): string {
@@ -182,8 +218,12 @@ function stepOf(fix: Fix): string {
       return `${fix.table} ${fix.name}: ${writtenOrDeleted(fix.row)}`
     case 'limits':
       return `limits ${fix.key}: held is ${fix.held}, full_at is ${fix.fullAt}, its tasks unparked`
-    case 'queue_counts':
-      return `queue_counts ${fix.queue}: as its tasks are`
+    case 'counts':
+      return `counts ${fix.name}: as its jobs are`
+    case 'pipelines':
+      return `pipelines ${fix.job}: ${writtenOrDeleted(fix.row)}`
+    case 'labels':
+      return `labels ${fix.label} at ${fix.position}: ${fix.job === null ? 'deleted' : 'written anew'}`
     case 'tallies':
       return `tallies ${fix.job}: ${writtenOrDeleted(fix.rows[0] ?? null)}`
     case 'calls':

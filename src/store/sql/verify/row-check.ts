@@ -233,6 +233,7 @@ export class RowCheck {
       turn,
       parked,
       countedAs: null,
+      error: null,
     }
     return [
       ...fixedColumns(state, job, task, true),

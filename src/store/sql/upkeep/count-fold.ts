@@ -1,5 +1,5 @@
 /**
- * Adds up the changes of counts that transactions append (see `rows/queue-counts.ts`), so that few are
+ * Adds up the changes of counts that transactions append (see `rows/counted-rows.ts`), so that few are
  * left for a query to read, and deletes counts that are all 0. Any number of processes may do so: each takes changes that no other has taken.
  *
  * A process that committed nothing since adds up nothing: what is left of a process that was killed waits
@@ -16,7 +16,7 @@ const PAUSE_MS = 1_000
 /** Between two deletions: they read all counts. */
 const DELETE_EVERY_MS = 60_000
 
-export class QueueCountFold {
+export class CountFold {
   readonly #sql: Statements
   /** An earlier process may have left some. */
   #hasChanges = true
@@ -36,7 +36,7 @@ export class QueueCountFold {
     this.#hasChanges = false
     this.#nextUs = nowUs() + PAUSE_MS * 1_000
     try {
-      const fold = { sql: this.#sql.foldQueueCounts, values: [PORTION] }
+      const fold = { sql: this.#sql.foldCounts, values: [PORTION] }
       for (let folded = PORTION; folded === PORTION;) {
         const [result] = await connection.run([fold])
         folded = (result?.rows[0]?.[0] as number | undefined) ?? 0

@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest'
 import type { Command } from '../../../src/kernel/index.ts'
 import type { Statement } from '../../../src/store/sql/connection.ts'
 import type { SqlStore } from '../../../src/store/sql/sql-store.ts'
-import { QueueCountFold } from '../../../src/store/sql/upkeep/queue-count-fold.ts'
+import { CountFold } from '../../../src/store/sql/upkeep/count-fold.ts'
 import { verifySql } from '../../../src/store/sql/verify/verify-database.ts'
 import { plain } from '../../support/specs.ts'
 import type { Wrap } from './addresses.ts'
@@ -40,11 +40,11 @@ describe.each(DATABASE_NAMES)('on %s, the counts of a queue', (name) => {
     await store.claim({ ...request, request: 1, max: 1 })
     expect(await countsOf(store, 'q0')).toEqual([2, 1])
     const connection = await dialectOf(address).connect()
-    await new QueueCountFold(dialectOf(address).statements).foldIfDue(connection)
+    await new CountFold(dialectOf(address).statements).foldIfDue(connection)
     expect(await countsOf(store, 'q0')).toEqual([2, 1])
     if (name === 'PostgreSQL') {
       const [left] = await connection.run([
-        { sql: 'select count(*) from queue_count_changes', values: [] },
+        { sql: 'select count(*) from count_changes', values: [] },
       ])
       expect(left?.rows).toEqual([[0]])
     }

@@ -1,0 +1,235 @@
+/**
+ * What waits for people, and their answers.
+ *
+ * The inbox is read from the jobs that wait, so it is as true as they are. An answer is a message that names
+ * its question: one that comes too late is refused, and never taken for the answer to another question.
+ */
+import type { Question } from '../../definition/index.ts'
+import {
+  answerId,
+  askedSchema,
+  assertFits,
+  fromJson,
+  InvalidDefinition,
+  questionIdentity,
+  runnableFor,
+  toJson,
+  validated,
+} from '../../definition/index.ts'
+import type { Job, Payload, Task, Wait } from '../../kernel/index.ts'
+import type { CommandBatcher } from '../../store/command-batcher.ts'
+import type { JobSummary, Store } from '../../store/index.ts'
+import { AnswerRefused, Refused, UnknownJob } from '../errors.ts'
+import { pendingWaits } from '../inspect/wait-info.ts'
+import type { DefinitionOf, TaskChoice } from '../operator/operator.ts'
+import { tasksOf } from '../operator/operator.ts'
+
+export interface InboxFilter {
+  /** Only those that are for this person or group. */
+  readonly for?: string
+  /** Only of jobs of this type. */
+  readonly type?: string
+  /** Only of this job. */
+  readonly job?: string
+  /** Default 100. */
+  readonly limit?: number
+}
+
+/** A question that waits for an answer. */
+export interface InboxItem {
+  readonly job: string
+  readonly type: string
+  /** Null: a plain job. */
+  readonly stage: string | null
+  readonly segment: number
+  /** Of the question, within its job: what `answer` names. */
+  readonly name: string
+  readonly message: string
+  readonly ask: string
+  readonly for: readonly string[]
+  /** JSON Schema of what an answer says; null: it is not known. */
+  readonly schema: object | null
+  readonly since: Date
+  /** Null: it waits for ever. */
+  readonly until: Date | null
+  /** How many answers it takes, and how many came. */
+  readonly quorum: number
+  readonly answers: number
+  /** Who submitted the job; null: not said. */
+  readonly submittedBy: string | null
+  readonly notBySubmitter: boolean
+}
+
+export interface AnswerOptions extends TaskChoice {
+  /** Who answers. */
+  readonly by: string
+  readonly reason?: string
+}
+
+/** Which question: an item of the inbox will do. */
+export type QuestionRef = Pick<InboxItem, 'job' | 'name'>
+
+interface AskedWait {
+  readonly job: Job
+  readonly task: Task
+  /** Those of the question that are open. */
+  readonly waits: readonly Wait[]
+  readonly question: Question
+}
+
+/** Jobs that are read at once. */
+const PAGE = 200
+const DEFAULT_LIMIT = 100
+
+export class Inbox {
+  readonly #store: Store
+  readonly #batcher: CommandBatcher
+  readonly #definitionOf: DefinitionOf
+
+  constructor(store: Store, batcher: CommandBatcher, definitionOf: DefinitionOf) {
+    this.#store = store
+    this.#batcher = batcher
+    this.#definitionOf = definitionOf
+  }
+
+  /** Oldest first. */
+  async list({ for: who, type, job, limit = DEFAULT_LIMIT }: InboxFilter): Promise<InboxItem[]> {
+    const found: InboxItem[] = []
+    const add = (asked: readonly AskedWait[]): void => {
+      for (const one of asked) {
+        if (who === undefined || one.question.for.includes(who)) found.push(itemOf(one))
+      }
+    }
+    if (job !== undefined) add(await this.#askedBy(job))
+    else for await (const ids of this.#suspended(type)) add(await this.#askedByAll(ids))
+    return found.toSorted((a, b) => a.since.getTime() - b.since.getTime()).slice(0, limit)
+  }
+
+  async *#suspended(type: string | undefined): AsyncIterable<readonly string[]> {
+    const filter = type === undefined ? {} : { type }
+    let after: number | null = 0
+    while (after !== null) {
+      const page: { readonly jobs: readonly JobSummary[]; readonly next: number | null } =
+        await this.#store.query({ kind: 'jobs', ...filter, state: 'SUSPENDED', after, limit: PAGE })
+      yield page.jobs.map(({ id }) => id)
+      after = page.next
+    }
+  }
+
+  async #askedByAll(ids: readonly string[]): Promise<AskedWait[]> {
+    return (await Promise.all(ids.map((id) => this.#askedBy(id)))).flat()
+  }
+
+  async #askedBy(id: string, choice: TaskChoice = {}): Promise<AskedWait[]> {
+    const view = await this.#store.query({ kind: 'job', job: id })
+    if (view === null) return []
+    return tasksOf(view, choice).flatMap((task) => questionsOf(view.job, task))
+  }
+
+  /** Refused if it does not fit, and then the question stays open. */
+  async answer(to: QuestionRef, value: unknown, options: AnswerOptions): Promise<void> {
+    const { by, reason = 'Answered', stage, segment } = options
+    if (typeof by !== 'string' || by === '') {
+      throw new InvalidDefinition(
+        `answer() says who answers: write answer(item, value, { by: '…' }).`,
+      )
+    }
+    const asked = await this.#find(to, { stage, segment })
+    const { job, task, question } = asked
+    const [wait] = asked.waits as readonly [Wait]
+    if (question.notBySubmitter && job.spec.submittedBy === by) {
+      throw new AnswerRefused(to.job, to.name, `${by} submitted the job, and may not answer it`)
+    }
+    const text = await this.#checked(asked, wait, value)
+    const identity = questionIdentity(wait.schema) ?? to.name
+    const id = answerId(identity, by)
+    const { rejection } = await this.#batcher.send({
+      type: 'SendMessage',
+      job: task.job,
+      stage: task.stage,
+      segment: task.segment,
+      id,
+      name: wait.message as string,
+      value: text,
+      checked: wait.schema,
+      by,
+      reason,
+    })
+    if (rejection?.code === 'MessageNotChecked') throw tooLate(to)
+    if (rejection !== null) {
+      throw new Refused(`Answering '${to.name}' of job ${to.job}`, rejection)
+    }
+    await this.#assertTaken(to, task, id)
+  }
+
+  /** Another may have answered in between: then this one is kept, and no question takes it. */
+  async #assertTaken(to: QuestionRef, { job, stage, segment }: Task, id: string): Promise<void> {
+    const now = await this.#store.query({ kind: 'task', job, stage, segment })
+    const message = now?.waiting?.messages.find((one) => one.id === id)
+    if (message !== undefined && message.state !== 'TAKEN') throw tooLate(to)
+  }
+
+  async #find({ job, name }: QuestionRef, choice: TaskChoice): Promise<AskedWait> {
+    if ((await this.#store.query({ kind: 'outcome', job })) === null) throw new UnknownJob(job)
+    const asked = (await this.#askedBy(job, choice)).filter((one) => one.question.name === name)
+    const [only] = asked
+    if (only === undefined) throw tooLate({ job, name })
+    if (asked.length === 1) return only
+    throw new InvalidDefinition(
+      `${asked.length} segments of job ${job} ask '${name}': give a \`stage\` and a \`segment\`.`,
+      { job, name },
+    )
+  }
+
+  /** By what the wait asks for, and by the definition, if this engine has it. */
+  async #checked({ job, task }: AskedWait, wait: Wait, value: unknown): Promise<Payload> {
+    const name = wait.message as string
+    const text = toJson(value, `What message '${name}' says`, 'value')
+    if (wait.schema !== null) assertFits(wait.schema, { name, value: text })
+    const definition = this.#definitionOf(job.spec.type)
+    const stage = job.spec.stages?.[task.stage]?.name ?? null
+    const runnable = definition === null ? null : runnableFor(definition, stage)
+    await validated(runnable?.messages.get(name)?.schema, value, `What message '${name}' says`)
+    return text
+  }
+}
+
+function tooLate({ job, name }: QuestionRef): AnswerRefused {
+  return new AnswerRefused(job, name, 'it is not asked: it was answered, or its time is over')
+}
+
+/** The questions that a task waits for: those of a quorum are one. */
+function questionsOf(job: Job, task: Task): AskedWait[] {
+  const byName = new Map<string, Wait[]>()
+  const questions = new Map<string, Question>()
+  for (const wait of pendingWaits(task)) {
+    if (wait.ask === null) continue
+    const question = fromJson(wait.ask) as Question
+    questions.set(question.name, question)
+    byName.set(question.name, [...(byName.get(question.name) ?? []), wait])
+  }
+  return [...byName].map(([name, waits]) => {
+    return { job, task, waits, question: questions.get(name) as Question }
+  })
+}
+
+function itemOf({ job, task, waits, question }: AskedWait): InboxItem {
+  const [first] = waits as readonly [Wait]
+  return {
+    job: job.id,
+    type: job.spec.type,
+    stage: job.spec.stages?.[task.stage]?.name ?? null,
+    segment: task.segment,
+    name: question.name,
+    message: first.message as string,
+    ask: question.ask,
+    for: question.for,
+    schema: askedSchema(first.schema),
+    since: new Date(first.since),
+    until: first.until === null ? null : new Date(first.until),
+    quorum: question.quorum,
+    answers: question.quorum - waits.length,
+    submittedBy: job.spec.submittedBy,
+    notBySubmitter: question.notBySubmitter,
+  }
+}

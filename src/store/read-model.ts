@@ -1,0 +1,118 @@
+/**
+ * What can be asked about many jobs at once: counts, queues and lists. None of these answers counts jobs, and none is
+ * read by a decision.
+ */
+import type { Failure, JobState, Queue } from '../kernel/index.ts'
+
+export type StateCounts = Readonly<Record<JobState, number>>
+
+export type CountsBy = 'type' | 'queue' | 'tag' | 'error'
+
+/** `error`: a fingerprint. It counts jobs that are FAILED or in quarantine, and no pipelines. */
+export interface CountsFilter {
+  readonly type?: string
+  readonly queue?: string
+  /** Not together with `error`: no counter knows both. */
+  readonly tag?: string
+  readonly error?: string
+}
+
+export interface CountGroup {
+  /** Null: pipelines, which are in no queue themselves. */
+  readonly name: string | null
+  readonly states: StateCounts
+}
+
+export interface CountsAnswer {
+  /** Of all jobs that the filter lets through. */
+  readonly states: StateCounts
+  /** In order of their names; none if it was not asked by anything. */
+  readonly groups: readonly CountGroup[]
+  /** Give it as `after` to go on; null: there are no more groups. */
+  readonly next: string | null
+}
+
+export interface QueueSummary {
+  /** One that was never configured has the defaults. */
+  readonly queue: Queue
+  /** Of plain jobs. */
+  readonly states: StateCounts
+  /** Segments of pipelines that are due and wait, and that a worker has. */
+  readonly segments: { readonly ready: number; readonly running: number }
+}
+
+/** A filter that is left out lets all through. */
+export interface JobsFilter {
+  readonly type?: string
+  readonly state?: JobState
+  /** Of a plain job, or of any stage. */
+  readonly queue?: string
+  readonly tag?: string
+  readonly group?: string
+  /** Of any job that was submitted with it: a unique one may have many, one after the other. */
+  readonly key?: string
+  /** That holds a lease of the job now. */
+  readonly worker?: string
+  /** The fingerprint of what a plain job failed of, or is in quarantine for. */
+  readonly error?: string
+  /** Times of the store's clock: from this one on, and before this one. */
+  readonly submittedFrom?: number
+  readonly submittedBefore?: number
+  readonly endedFrom?: number
+  readonly endedBefore?: number
+}
+
+export interface JobSummary {
+  readonly id: string
+  readonly type: string
+  readonly state: JobState
+  /** Null for a pipeline: each of its stages has its own. */
+  readonly queue: string | null
+  readonly priority: number
+  readonly tags: readonly string[]
+  readonly group: string | null
+  /** Of a plain job; 0 for a pipeline. */
+  readonly attempt: number
+  readonly submittedAt: number
+  /** When the job was over; null while it is not. */
+  readonly endedAt: number | null
+  /** What it failed of, or is in quarantine for; else its newest failure. Null for a pipeline. */
+  readonly error: Pick<Failure, 'code' | 'message'> | null
+  readonly rerunOf: string | null
+  /** When it was erased; null: it was not. */
+  readonly erasedAt: number | null
+}
+
+export interface JobsPage {
+  /** A page may be short, or empty, and not the last one. */
+  readonly jobs: readonly JobSummary[]
+  /** Give it as `after` to go on; null: there is no more. */
+  readonly next: number | null
+}
+
+export interface ReadModelAnswers {
+  /**
+   * Jobs in order of submission, page by page: the oldest first, or the newest. A page looks at so many jobs only,
+   * whatever the filter is. A job that changes meanwhile keeps its place: none is missed, none comes twice.
+   */
+  jobs: {
+    ask: JobsFilter & {
+      /** Only jobs that are reruns of others. */
+      readonly isRerun?: true
+      readonly newest?: true
+      readonly after?: number
+      readonly limit: number
+    }
+    answer: JobsPage
+  }
+  /**
+   * How many jobs are in each state; `by`: also by that, the first `limit` behind `after`. In a database, of those
+   * that became due while no worker claimed, the first 10,000 count as QUEUED.
+   */
+  counts: {
+    ask: CountsFilter & { readonly by?: CountsBy; readonly after?: string; readonly limit: number }
+    answer: CountsAnswer
+  }
+  /** Those that were configured, and those that jobs are in; in order of their names. */
+  queues: { ask: object; answer: readonly QueueSummary[] }
+}

@@ -1,0 +1,53 @@
+/**
+ * The statements of the read model by name: counts of jobs, which jobs have a label, and the states of
+ * pipelines as they are counted. How to read the comments: `statements.ts`. Nothing is decided by them.
+ */
+export interface CountStatements {
+  /** rows (COUNT_COLUMNS): added to the counts. */
+  readonly addCounts: string
+  /** most → how many changes of counts were added up: so many at most. */
+  readonly foldCounts: string
+  /** Deletes counts that are all 0. */
+  readonly deleteZeroCounts: string
+  /** → COUNT_COLUMNS of all that are not 0. */
+  readonly allCounts: string
+  /** dimension, name, whether that one is meant, most → COUNT_COLUMNS of it, or of those behind it, in order of names. */
+  readonly countsNamed: string
+  /** dimension → COUNT_COLUMNS of changes that were not added up yet. */
+  readonly changedCounts: string
+  /**
+   * now, most → type, queue, tags, attempt above 0 or not, suspended, segment or not, how many: tasks that are due
+   * and that no claim has given a turn yet. It reads so many.
+   */
+  readonly dueCounts: string
+  /** now, most → type, tags, counted, how many: pipelines whose state is another one by now. It reads so many. */
+  readonly duePipelines: string
+  /** most → how many leases are held, how many jobs are in quarantine; of segments it reads so many. */
+  readonly counts: string
+
+  /** rows (label, position, job). */
+  readonly insertLabels: string
+  /** rows (label, position). */
+  readonly deleteLabels: string
+  /** rows (label, position) → label, position of those that are there. */
+  readonly labelsAt: string
+  /** → how many there are. */
+  readonly countLabels: string
+  /** most → job, label, position of labels whose job is not there. */
+  readonly strayLabels: string
+
+  /** rows (job, position, type, tags, counted, until): `until`: when it is in another state without an entry; null: never. */
+  readonly savePipelines: string
+  /** rows (job) → job, counted; without locks. */
+  readonly countedPipelines: string
+  /** rows (job) → job, counted; locked in order. */
+  readonly lockPipelines: string
+  /** rows (job): counted out, each as it is counted. */
+  readonly uncountPipelines: string
+  /** rows (job): counted in. */
+  readonly countPipelines: string
+  /** rows (job). */
+  readonly deletePipelines: string
+  /** → job, type, tags, counted of all. */
+  readonly allPipelines: string
+}

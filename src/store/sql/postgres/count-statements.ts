@@ -1,0 +1,108 @@
+/**
+ * The statements of the read model on PostgreSQL. A transaction only appends to `count_changes`, so that none
+ * waits for another; upkeep adds the changes up in `counts`.
+ */
+import { COUNTED_STATES } from '../../state/job-counts.ts'
+import type { CountStatements } from '../count-statements.ts'
+import { COUNT_CELLS, COUNT_COLUMNS } from '../rows/counted-rows.ts'
+
+const NAMES = 'dimension, name, queue, type'
+const columns = COUNT_COLUMNS.join(', ')
+const sums = COUNT_CELLS.map((cell) => `sum(${cell})::int8 as ${cell}`).join(', ')
+const given = COUNT_COLUMNS.map((_, i) => `$${i + 1}::${i < 4 ? 'text' : 'int8'}[]`).join(', ')
+const jobs = 'unnest($1::text[]) as given (job)'
+const once = `(select coalesce($1::int8, (extract(epoch from clock_timestamp()) * 1000)::int8))`
+
+/** The counts as they were added up and as they changed since. */
+const ALL = `select ${columns} from counts union all select ${columns} from count_changes`
+
+/** A pipeline has a count of its own, and one for each of its tags. */
+function changeByPipelines(sign: '' | '-'): string {
+  const cells = COUNTED_STATES.map((state) => `${sign}(p.counted = '${state}')::int4`)
+  return `
+    insert into count_changes (${columns})
+    select d.dimension, d.name, '', p.type, ${cells.join(', ')}
+    from ${jobs} join pipelines p on p.job = given.job
+    cross join lateral (
+      select 'job' as dimension, '' as name
+      union all
+      select 'tag', tag.value from json_array_elements_text(p.tags::json) as tag (value)
+    ) d`
+}
+
+export const COUNT_STATEMENTS: CountStatements = {
+  addCounts: `insert into count_changes (${columns}) select * from unnest(${given})`,
+  // Changes that another process adds up are locked: they are passed.
+  foldCounts: `
+    with taken as (
+      delete from count_changes where ctid = any(array(
+        select ctid from count_changes limit $1::int4 for update skip locked
+      )) returning ${columns}
+    ), folded as (
+      insert into counts (${columns})
+      select ${NAMES}, ${COUNT_CELLS.map((cell) => `sum(${cell})`).join(', ')} from taken
+      group by ${NAMES} order by ${NAMES}
+      on conflict (dimension, name, queue, type) do update
+        set ${COUNT_CELLS.map((cell) => `${cell} = counts.${cell} + excluded.${cell}`).join(', ')}
+    ) select count(*) from taken`,
+  deleteZeroCounts: `
+    delete from counts where ctid = any(array(
+      select ctid from counts where ${COUNT_CELLS.map((cell) => `${cell} = 0`).join(' and ')}
+      for update skip locked
+    ))`,
+  allCounts: `
+    select ${NAMES}, ${sums} from (${ALL}) as counted group by ${NAMES}
+    having ${COUNT_CELLS.map((cell) => `sum(${cell}) <> 0`).join(' or ')}`,
+  // One of the two is empty.
+  countsNamed: `
+    (select ${columns} from counts where dimension = $1::text and name = $2::text and $3::bool)
+    union all
+    (select ${columns} from counts where dimension = $1::text and name > $2::text and not $3::bool
+    order by ${NAMES} limit $4::int4)`,
+  changedCounts: `
+    select ${NAMES}, ${sums} from count_changes where dimension = $1::text group by ${NAMES}`,
+  dueCounts: `
+    select type, queue, tags, attempt > 0, is_suspended, stage >= 0, count(*) from (
+      select type, queue, tags, attempt, is_suspended, stage from work
+      where channel is not null and turn is null and due_at <= ${once} order by due_at limit $2::int4
+    ) as due group by 1, 2, 3, 4, 5, 6`,
+  duePipelines: `
+    select type, tags, counted, count(*) from (
+      select type, tags, counted from pipelines where until <= ${once} order by until limit $2::int4
+    ) as due group by 1, 2, 3`,
+  counts: `
+    select coalesce(sum(running), 0)::int8, coalesce(sum(quarantined), 0)::int8 + (
+      select count(distinct job) from (
+        select job from work where state = 'DEAD' and stage >= 0 order by job limit $1::int4
+      ) as segments
+    ) from (${ALL}) as counted where dimension in ('job', 'segment') and queue <> ''`,
+
+  insertLabels: `
+    insert into labels (label, position, job)
+    select * from unnest($1::text[], $2::int8[], $3::text[]) on conflict do nothing`,
+  deleteLabels: `
+    delete from labels l using unnest($1::text[], $2::int8[]) as given (label, position)
+    where l.label = given.label and l.position = given.position`,
+  labelsAt: `
+    select l.label, l.position from unnest($1::text[], $2::int8[]) as given (label, position)
+    join labels l on l.label = given.label and l.position = given.position`,
+  countLabels: 'select count(*) from labels',
+  strayLabels: `
+    select l.job, l.label, l.position from labels l where not exists (
+      select 1 from work w where w.job = l.job and w.stage = -1 and w.segment = 0
+    ) limit $1::int4`,
+
+  savePipelines: `
+    insert into pipelines (job, position, type, tags, counted, until)
+    select * from unnest($1::text[], $2::int8[], $3::text[], $4::text[], $5::text[], $6::int8[])
+    on conflict (job) do update set counted = excluded.counted, until = excluded.until`,
+  countedPipelines: `
+    select p.job, p.counted from ${jobs} join pipelines p on p.job = given.job`,
+  lockPipelines: `
+    select p.job, p.counted from ${jobs} join pipelines p on p.job = given.job
+    order by p.job for update of p`,
+  uncountPipelines: changeByPipelines('-'),
+  countPipelines: changeByPipelines(''),
+  deletePipelines: `delete from pipelines p using ${jobs} where p.job = given.job`,
+  allPipelines: 'select job, type, tags, counted from pipelines',
+}

@@ -1,0 +1,79 @@
+/**
+ * The statements of the read model on SQLite. There is one transaction at a time, and each adds to the counts
+ * itself.
+ */
+import { COUNTED_STATES } from '../../state/job-counts.ts'
+import type { CountStatements } from '../count-statements.ts'
+import { COUNT_CELLS, COUNT_COLUMNS } from '../rows/counted-rows.ts'
+
+const columns = COUNT_COLUMNS.join(', ')
+const added = `
+    on conflict (dimension, name, queue, type) do update
+      set ${COUNT_CELLS.map((cell) => `${cell} = ${cell} + excluded.${cell}`).join(', ')}`
+
+/** A pipeline has a count of its own, and one for each of its tags. */
+function changeByPipelines(sign: '' | '-'): string {
+  const cells = COUNTED_STATES.map((state) => `${sign}(p.counted = '${state}')`)
+  return `
+    insert into counts (${columns})
+    select d.dimension, d.name, '', p.type, ${cells.join(', ')}
+    from pipelines p join (
+      select 'job' as dimension, '' as name
+      union all
+      select 'tag', value from json_each((select tags from pipelines where job = ?1))
+    ) d where p.job = ?1${added}`
+}
+
+export const COUNT_STATEMENTS: CountStatements = {
+  addCounts: `
+    insert into counts (${columns}) values (${COUNT_COLUMNS.map(() => '?').join(', ')})${added}`,
+  foldCounts: 'select 0 where ?1 is not null',
+  deleteZeroCounts: `
+    delete from counts where ${COUNT_CELLS.map((cell) => `${cell} = 0`).join(' and ')}`,
+  allCounts: `
+    select ${columns} from counts where ${COUNT_CELLS.map((cell) => `${cell} <> 0`).join(' or ')}`,
+  countsNamed: `
+    select * from (
+      select ${columns} from counts where dimension = ?1 and name = ?2 and ?3
+    )
+    union all
+    select * from (
+      select ${columns} from counts where dimension = ?1 and name > ?2 and not ?3
+      order by dimension, name, queue, type limit ?4
+    )`,
+  changedCounts: `select ${columns} from counts where ?1 is null`,
+  dueCounts: `
+    select type, queue, tags, attempt > 0, is_suspended, stage >= 0, count(*) from (
+      select type, queue, tags, attempt, is_suspended, stage from work
+      where channel is not null and turn is null and due_at <= ?1 order by due_at limit ?2
+    ) group by 1, 2, 3, 4, 5, 6`,
+  duePipelines: `
+    select type, tags, counted, count(*) from (
+      select type, tags, counted from pipelines where until <= ?1 order by until limit ?2
+    ) group by 1, 2, 3`,
+  counts: `
+    select coalesce(sum(running), 0), coalesce(sum(quarantined), 0) + (
+      select count(distinct job) from (
+        select job from work where state = 'DEAD' and stage >= 0 order by job limit ?1
+      )
+    ) from counts where dimension in ('job', 'segment') and queue <> ''`,
+
+  insertLabels: 'insert or ignore into labels (label, position, job) values (?, ?, ?)',
+  deleteLabels: 'delete from labels where label = ?1 and position = ?2',
+  labelsAt: 'select label, position from labels where label = ? and position = ?',
+  countLabels: 'select count(*) from labels',
+  strayLabels: `
+    select l.job, l.label, l.position from labels l where not exists (
+      select 1 from work w where w.job = l.job and w.stage = -1 and w.segment = 0
+    ) limit ?`,
+
+  savePipelines: `
+    insert into pipelines (job, position, type, tags, counted, until) values (?, ?, ?, ?, ?, ?)
+    on conflict (job) do update set counted = excluded.counted, until = excluded.until`,
+  countedPipelines: 'select job, counted from pipelines where job = ?',
+  lockPipelines: 'select job, counted from pipelines where job = ?',
+  uncountPipelines: changeByPipelines('-'),
+  countPipelines: changeByPipelines(''),
+  deletePipelines: 'delete from pipelines where job = ?',
+  allPipelines: 'select job, type, tags, counted from pipelines',
+}

@@ -1,0 +1,142 @@
+/**
+ * The read model beside the jobs that it follows: counts, labels, and the states of pipelines as they are
+ * counted. A pipeline is counted as it was when upkeep last looked at it, so only how it ended must be right.
+ */
+import type { Job, JobState, Task } from '../../../kernel/index.ts'
+import { errorFingerprint, isFinal, jobState } from '../../../kernel/index.ts'
+import type { JobRecord } from '../../../log/index.ts'
+import { recordTallies } from '../../../log/index.ts'
+import { countedJob, CountTable, NO_QUEUE } from '../../state/job-counts.ts'
+import type { Connection, Row, Value } from '../connection.ts'
+import { errorLabel, tagLabel } from '../rows/counted-rows.ts'
+import { countedAs, tagsColumn } from '../rows/work-rows.ts'
+import type { Statements } from '../statements.ts'
+import { checkCounts } from './count-check.ts'
+import type { Fix, ReportProblem } from './database-problem.ts'
+
+interface ExpectedPipeline {
+  readonly job: string
+  readonly position: number
+  readonly type: string
+  readonly tags: readonly string[]
+  readonly state: JobState
+}
+
+interface Label {
+  readonly label: string
+  readonly position: number
+  readonly job: string
+}
+
+const MOST_STRAYS = 1_000
+
+export class ReadModelCheck {
+  readonly #sql: Statements
+  readonly #connection: Connection
+  readonly #report: ReportProblem
+  /** Of the jobs as they are once all rows are repaired. */
+  readonly #counts = new CountTable()
+  readonly #pipelines = new Map<string, ExpectedPipeline>()
+  /** Those that were not looked up yet. */
+  #labels: Label[] = []
+  #labelCount = 0
+  #missingLabels = 0
+
+  constructor(sql: Statements, connection: Connection, report: ReportProblem) {
+    this.#sql = sql
+    this.#connection = connection
+    this.#report = report
+  }
+
+  noteJob(record: JobRecord): void {
+    const { job } = record
+    const { id, firstPosition, spec } = job
+    const labels = [...new Set(spec.tags)].map(tagLabel)
+    const error = errorFingerprint(job)
+    if (error !== null) labels.push(errorLabel(error))
+    for (const label of labels) this.#labels.push({ label, position: firstPosition, job: id })
+    if (job.task !== null) return
+    const state = jobState(job, recordTallies(record), job.time)
+    const { type, tags } = spec
+    this.#pipelines.set(id, { job: id, position: firstPosition, type, tags, state })
+  }
+
+  /** A row of `work`; null: a pipeline's own. */
+  noteTask(job: Job, task: Task | null, turn: number | null): void {
+    const state = countedAs(job, task, turn)
+    if (task === null || state === null) return
+    if (job.task !== null) this.#counts.addJob(countedJob(job), state, 1)
+    else this.#counts.addSegment(job.spec.type, task.policy.queue, state, 1)
+  }
+
+  /** Of the jobs that were noted since the last call. */
+  async checkLabels(): Promise<void> {
+    const labels = this.#labels
+    if (labels.length === 0) return
+    this.#labels = []
+    this.#labelCount += labels.length
+    const rows = labels.map(({ label, position }) => [label, position])
+    const [answered] = await this.#connection.run([{ sql: this.#sql.labelsAt, rows }])
+    const found = new Set(
+      answered?.rows.map(([label, position]) => `${String(position)} ${String(label)}`),
+    )
+    for (const one of labels) {
+      if (found.has(`${one.position} ${one.label}`)) continue
+      this.#missingLabels += 1
+      this.#report('labels', one.label, `job ${one.job} is missing`, { table: 'labels', ...one })
+    }
+  }
+
+  async checkCounts(rewritten: ReadonlySet<string>, onFix: (fix: Fix) => void): Promise<void> {
+    await this.#checkStrayLabels()
+    await this.#checkPipelines()
+    const rows = await this.#rowsOf(this.#sql.allCounts)
+    checkCounts(rows, this.#counts, rewritten, this.#report, onFix)
+  }
+
+  async #checkStrayLabels(): Promise<void> {
+    const [[count] = []] = await this.#rowsOf(this.#sql.countLabels)
+    if (Number(count) === this.#labelCount - this.#missingLabels) return
+    for (const [job, label, position] of await this.#rowsOf(this.#sql.strayLabels, MOST_STRAYS)) {
+      const at = { label: label as string, position: position as number, job: null }
+      this.#report('labels', at.label, `there is no job ${String(job)}`, { table: 'labels', ...at })
+    }
+  }
+
+  async #checkPipelines(): Promise<void> {
+    for (const [id, type, tags, counted] of await this.#rowsOf(this.#sql.allPipelines)) {
+      const job = id as string
+      const known = this.#pipelines.get(job)
+      this.#pipelines.delete(job)
+      if (known === undefined) {
+        this.#report('pipelines', job, 'there is no such job', {
+          table: 'pipelines',
+          job,
+          row: null,
+        })
+        continue
+      }
+      const isSame = type === known.type && tags === tagsColumn(known.tags)
+      const isEndRight = !isFinal(counted as JobState) || counted === known.state
+      if (isSame && isEndRight) this.#count(known, counted as JobState)
+      else this.#fixPipeline(known, `it is counted as ${String(counted)}, and is ${known.state}`)
+    }
+    for (const missing of this.#pipelines.values()) this.#fixPipeline(missing, 'it is missing')
+  }
+
+  #fixPipeline(known: ExpectedPipeline, what: string): void {
+    const { job, position, type, tags, state } = known
+    const row = [job, position, type, tagsColumn(tags), state, null]
+    this.#report('pipelines', job, what, { table: 'pipelines', job, row })
+    this.#count(known, state)
+  }
+
+  #count({ type, tags }: ExpectedPipeline, state: JobState): void {
+    this.#counts.addJob({ type, queue: NO_QUEUE, tags, error: null }, state, 1)
+  }
+
+  async #rowsOf(sql: string, ...values: Value[]): Promise<readonly Row[]> {
+    const [answered] = await this.#connection.run([{ sql, values }])
+    return answered?.rows ?? []
+  }
+}

@@ -1,0 +1,20 @@
+import { describe, expect, it } from 'vitest'
+import { RULES } from '../../../../src/kernel/index.ts'
+import { Worker } from '../worker.ts'
+import { CALLEE, submitCallee, theCallerDies } from './story.ts'
+
+describe('FM_013 caller dies between suspension and submit, recovered', () => {
+  it('any process submits the callee, and tells the caller its end', () => {
+    const { authority, ledger } = theCallerDies(RULES)
+    submitCallee(authority)
+    const other = new Worker('other', authority, ledger)
+    other.take({ job: CALLEE })
+    other.commit()
+    authority.must({ type: 'AnswerCall', name: 'call' })
+    expect(authority.task('a').waiting?.waits).toMatchObject([
+      { endedBy: 'callee', value: '{"state":"SUCCEEDED","output":"paid"}' },
+    ])
+    const next = new Worker('next', authority, ledger)
+    expect(next.take()).toBe('committed')
+  })
+})
