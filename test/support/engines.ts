@@ -7,7 +7,6 @@ import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
 import type { OpenOptions, Pawl } from '../../src/index.ts'
 import { open } from '../../src/index.ts'
-import { serve } from '../../src/server/index.ts'
 import { freshSchema } from './postgres.ts'
 import { freshFile } from './sqlite.ts'
 
@@ -45,29 +44,8 @@ const DATABASES: Engines = [
   ],
 ]
 
-/** Said where the server opens its store; all else where its client does. */
-const OF_HOME = ['retention', 'onForget', 'history', 'archive'] as const
-
-const BEHIND_A_SERVER: Engines = [
-  [
-    'behind a server',
-    async (options = {}) => {
-      const home: Record<string, unknown> = {}
-      const own: Record<string, unknown> = { artifacts: await temporaryFolder(), ...options }
-      for (const name of OF_HOME) {
-        if (options[name] !== undefined) home[name] = options[name]
-        delete own[name]
-      }
-      const engine = await opened(await temporaryFolder(), home)
-      const server = await serve(engine, { port: 0 })
-      onTestFinished(() => server.close())
-      return opened(server.url, own)
-    },
-  ],
-]
-
 /** For the few tests that are worth it on each: on databases all of them take minutes. */
-export const EVERY_ENGINE: Engines = [...OWN_ENGINES, ...DATABASES, ...BEHIND_A_SERVER]
+export const EVERY_ENGINE: Engines = [...OWN_ENGINES, ...DATABASES]
 
 /** `npm run test:long` has every one. */
 export const ENGINES: Engines = process.env['PAWL_ENGINES'] === 'all' ? EVERY_ENGINE : OWN_ENGINES
