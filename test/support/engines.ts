@@ -7,6 +7,8 @@ import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
 import type { OpenOptions, Pawl } from '../../src/index.ts'
 import { open } from '../../src/index.ts'
+import { serve } from '../../src/server/index.ts'
+import { IS_LONG } from './campaign.ts'
 import { freshSchema } from './postgres.ts'
 import { freshFile } from './sqlite.ts'
 
@@ -44,11 +46,41 @@ const DATABASES: Engines = [
   ],
 ]
 
-/** For the few tests that are worth it on each: on databases all of them take minutes. */
-export const EVERY_ENGINE: Engines = [...OWN_ENGINES, ...DATABASES]
+/** Said where the server opens its store; all else where its client does. */
+const OF_HOME = ['retention', 'onForget', 'history', 'archive'] as const
+
+const BEHIND_A_SERVER: Engines = [
+  [
+    'behind a server',
+    async (options = {}) => {
+      const home: Record<string, unknown> = {}
+      const own: Record<string, unknown> = { artifacts: await temporaryFolder(), ...options }
+      for (const name of OF_HOME) {
+        if (options[name] !== undefined) home[name] = options[name]
+        delete own[name]
+      }
+      const engine = await opened(await temporaryFolder(), home)
+      const server = await serve(engine, { port: 0 })
+      onTestFinished(() => server.close())
+      return opened(server.url, own)
+    },
+  ],
+]
+
+const IS_ALL = process.env['PAWL_ENGINES'] === 'all'
+
+/**
+ * For the few tests that are worth it on each: on databases all of them take minutes. Those behind a server only with
+ * `npm run test:long`: its store is one of the conformance suite.
+ */
+export const EVERY_ENGINE: Engines = [
+  ...OWN_ENGINES,
+  ...DATABASES,
+  ...(IS_LONG || IS_ALL ? BEHIND_A_SERVER : []),
+]
 
 /** `npm run test:long` has every one. */
-export const ENGINES: Engines = process.env['PAWL_ENGINES'] === 'all' ? EVERY_ENGINE : OWN_ENGINES
+export const ENGINES: Engines = IS_ALL ? EVERY_ENGINE : OWN_ENGINES
 
 /** A promise that is settled from outside. */
 export function deferred<T = void>(): {

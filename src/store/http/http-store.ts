@@ -66,9 +66,9 @@ export class HttpStore implements Store {
     }
   }
 
-  /** The authority's time, as well as it is known here. */
+  /** The authority's time, as well as it is known here, in whole milliseconds: requests carry it. */
   now(): number {
-    return systemClock.now() + this.#transport.aheadMs
+    return Math.floor(systemClock.now() + this.#transport.aheadMs)
   }
 
   async execute(commands: readonly Command[]): Promise<readonly Answer[]> {

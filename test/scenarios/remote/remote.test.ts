@@ -78,6 +78,26 @@ describe('behind a server', () => {
       .toBe(1)
   })
 
+  it('what a handler says is seen by others, and is gone when its job is erased', async () => {
+    const { client } = await served()
+    const gate = deferred()
+    const talks = job('talks', {
+      run: async ({ progress }) => {
+        progress(0.25)
+        await gate.promise
+      },
+    })
+    const worker = await client()
+    worker.work([talks])
+    const operator = await client()
+    const handle = await operator.submit(talks)
+    await expect.poll(async () => (await operator.get(handle.id))?.progress).toBe(0.25)
+    gate.resolve()
+    await handle.result(RESULT)
+    await operator.erase(handle.id)
+    expect((await operator.list()).jobs).toMatchObject([{ erasedAt: expect.any(Date) as Date }])
+  })
+
   it('a handler is told that an operator cancelled its job, within a moment', async () => {
     const { client } = await served()
     const [operator, worker] = [await client(), await client()]
