@@ -86,7 +86,9 @@ describe.each(ENGINES)('the quarantine of an engine %s', (_, open) => {
     const pawl = await open()
     const ids = await fill(pawl, { broken: 3, other: 1 })
     const report = await pawl.quarantine.redrive({ type: 'broken', dryRun: true })
-    expect(report).toEqual({ matched: 3, done: 3, left: 0, problems: [], isComplete: true })
+    const samples = ['broken-0', 'broken-1', 'broken-2']
+    const counts = { matched: 3, done: 3, left: 0 }
+    expect(report).toEqual({ ...counts, problems: [], isComplete: true, samples })
     expect(await pawl.quarantine.discard({ all: true, dryRun: true })).toMatchObject({ done: 4 })
     expect(await left(pawl)).toEqual(ids)
   })
