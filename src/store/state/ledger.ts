@@ -168,7 +168,8 @@ export class Ledger implements Indexes {
     if (now > this.#now) {
       this.#before = this.#now
       this.#now = Math.floor(now)
-      this.#parked?.takeDue(this.#now, this.#takeBack)
+      const parked = this.#parked
+      if (parked !== null && parked.size > 0) parked.takeDue(this.#now, this.#takeBack)
       // BEFORE anything else happens at this time, so that a replay sees it in the same order.
       this.ready.advance(this.#now)
       if (this.counter.hasDue(this.#now)) this.#countDuePipelines()

@@ -136,7 +136,6 @@ export class ParkedJobs {
 
   /** Those that are due at this time, in order. */
   takeDue(now: number, takeBack: (packed: PackedJob) => void): void {
-    if (this.size === 0) return
     for (;;) {
       const [first] = this.#due.items
       if (first === undefined || first.resumesAt > now) return
