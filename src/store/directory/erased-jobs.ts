@@ -48,11 +48,15 @@ export class ErasedJobs {
     return entries.map((one) => ({ ...one, entry: this.shown(one.entry, one.position) }))
   }
 
-  /** A record of an older checkpoint loses what was erased since. */
+  /** A record of an older checkpoint loses what was erased since: it is what its entries show now, folded. */
   redact({ job, stages }: JobRecord): void {
     if (!this.has(job.id, job.firstPosition)) return
+    const tasks = (stages?.flat() ?? [job.task]).filter((task) => task !== null)
+    // Erasing drops them; of those that were recorded before, the entries still have the names.
+    const steps = tasks.map((task) => task.steps.map((step) => ({ ...step, value: 'null' })))
     redactJob(job)
-    for (const task of stages?.flat() ?? []) if (task !== null) redactTask(task)
+    if (stages !== null) tasks.forEach(redactTask)
+    tasks.forEach((task, i) => (task.steps = steps[i] ?? []))
   }
 
   #add(one: ErasedJob): void {
