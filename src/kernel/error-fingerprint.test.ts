@@ -1,5 +1,13 @@
 import { describe, expect, it } from 'vitest'
-import { fingerprintOf, placeOf, withoutWhatVaries } from './error-fingerprint.ts'
+import {
+  errorFingerprint,
+  errorOf,
+  fingerprintOf,
+  placeOf,
+  whyGivenUp,
+  withoutWhatVaries,
+} from './error-fingerprint.ts'
+import type { Job, Task } from './model.ts'
 
 const error = (message: string, code = 'E', stack: string | null = null) => ({
   code,
@@ -75,5 +83,56 @@ describe('a fingerprint', () => {
     ].map(fingerprintOf)
     expect(new Set(all).size).toBe(all.length)
     expect(fingerprintOf(error('it failed', 'E', thrownIn('pay.ts', 99)))).toBe(all[3])
+  })
+})
+
+describe('why a task was given up', () => {
+  const failed = { code: 'E', message: 'no money', stack: null } as never
+  const alone = { error: failed, endedBy: null, held: [] }
+
+  it.each([
+    ['its error', alone, 'E'],
+    [
+      'an effect whose outcome is not known',
+      { ...alone, held: [{ name: 'pay', error: null }] },
+      'OutcomeUnknown',
+    ],
+    [
+      'the error of its effect',
+      { ...alone, error: null, held: [{ name: 'pay', error: failed }] },
+      'E',
+    ],
+    ['a lease that ran out', { ...alone, endedBy: 'LeaseExpired' as const }, 'LeaseExpired'],
+    ['a lease that was taken away', { ...alone, endedBy: 'LeaseRevoked' as const }, 'LeaseRevoked'],
+    ['nothing that was said', { ...alone, error: null }, 'Unknown'],
+  ])('is %s', (_, task, code) => {
+    expect(whyGivenUp(task).code).toBe(code)
+  })
+
+  function jobWith(
+    changes: Partial<Task>,
+    cancelled: Job['cancelled'] = null,
+  ): Pick<Job, 'task' | 'cancelled'> {
+    const task = { state: 'FAILED', error: failed, leases: [], commit: null, ...changes }
+    return { task: task as unknown as Task, cancelled }
+  }
+
+  it('is the error of a plain job that failed, or is in quarantine, and of no other', () => {
+    const effect = { state: 'HELD', promise: { name: 'pay' }, error: null }
+    const commit = { effects: [effect, { ...effect, state: 'DONE' }] } as never
+    expect(errorOf(jobWith({ state: 'DEAD', commit }))?.code).toBe('OutcomeUnknown')
+    expect(errorOf(jobWith({ leases: [{ endedBy: 'LeaseExpired' }] as never }))?.code).toBe(
+      'LeaseExpired',
+    )
+    expect(errorOf(jobWith({}))?.code).toBe('E')
+    expect(errorOf(jobWith({ error: null }))).toBeNull()
+    expect(errorOf(jobWith({ state: 'COMPLETED' }))).toBeNull()
+    expect(errorOf(jobWith({}, { at: 1 } as never))).toBeNull()
+    expect(errorOf({ task: null, cancelled: null })).toBeNull()
+  })
+
+  it('has a fingerprint, where there is an error', () => {
+    expect(errorFingerprint(jobWith({}))).toBe(fingerprintOf(failed))
+    expect(errorFingerprint({ task: null, cancelled: null })).toBeNull()
   })
 })
