@@ -33,6 +33,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
   kernel: [],
   log: ['kernel'],
   protocol: ['kernel'],
+  lab: ['kernel'],
   store: ['kernel', 'log', 'protocol'],
   definition: ['kernel'],
   worker: ['kernel', 'store', 'definition'],
@@ -41,6 +42,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
   server: ['kernel', 'log', 'protocol', 'store', 'definition', 'engine', 'worker', 'dashboard'],
   cli: [
     'kernel',
+    'lab',
     'log',
     'protocol',
     'store',
@@ -52,6 +54,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
   ],
   testing: [
     'kernel',
+    'lab',
     'log',
     'protocol',
     'store',

@@ -1,0 +1,159 @@
+/**
+ * The parser of the command line, made from the commands: it finds the command, refuses what is not known with the
+ * nearest name that is, and calls it.
+ */
+import type { OptionValues } from 'commander'
+import { Command, CommanderError, Option } from 'commander'
+import { PAWL_VERSION } from '../engine/presence/presence-loop.ts'
+import type { ArgumentTerms, CliCommand, OptionTerms } from './command.ts'
+import { GROUPS } from './command.ts'
+import type { CommandResult } from './command.ts'
+import { COMMANDS } from './commands.ts'
+import type { ExitCode } from './exit-code.ts'
+import { EXIT_CODES } from './exit-code.ts'
+import { exitCodeOf, shownFailure } from './failure.ts'
+import { commandHelp, rootHelp } from './help.ts'
+import { questionFor } from './question.ts'
+import type { OutputFormat } from './report.ts'
+import { FORMATS, Printer } from './report.ts'
+import type { GivenSettings } from './settings.ts'
+import { Settings } from './settings.ts'
+
+/** Options that every command has. */
+export const GLOBAL_OPTIONS: readonly OptionTerms[] = [
+  { flags: '-s, --store <place>', says: 'The store, or the address of its server (PAWL_STORE)' },
+  { flags: '--schema <name>', says: 'The schema of a PostgreSQL store' },
+  { flags: '-p, --profile <name>', says: 'A profile of the config file (PAWL_PROFILE)' },
+  { flags: '--config <file>', says: 'The config file (PAWL_CONFIG)' },
+  { flags: '--token-file <file>', says: "A file with the server's token (PAWL_TOKEN)" },
+  { flags: '-o, --output <format>', says: 'How results are printed', choices: FORMATS },
+  { flags: '--color', says: 'Colours, also into a file' },
+  { flags: '--no-color', says: 'No colours (NO_COLOR)' },
+  { flags: '-y, --yes', says: 'Ask nothing before what cannot be taken back' },
+]
+
+interface Outcome {
+  exitCode: ExitCode
+}
+
+/** Runs one command line; the exit code. Nothing is thrown. */
+export async function runProgram(args: readonly string[]): Promise<number> {
+  const outcome: Outcome = { exitCode: 'done' }
+  const program = buildProgram(outcome)
+  try {
+    await program.parseAsync(args, { from: 'user' })
+  } catch (error) {
+    outcome.exitCode = tellFailure(error, args)
+  }
+  return EXIT_CODES[outcome.exitCode].code
+}
+
+/** The parser says by itself what is wrong with a command line. */
+function tellFailure(error: unknown, args: readonly string[]): ExitCode {
+  if (error instanceof CommanderError) return error.exitCode === 0 ? 'done' : 'usage'
+  const exitCode = exitCodeOf(error)
+  const { name } = error as Error
+  if (name === 'Ended') return exitCode
+  const failure = shownFailure(error)
+  if (isJsonWanted(args)) process.stderr.write(`${JSON.stringify({ error: failure })}\n`)
+  else process.stderr.write(`pawl: ${failure.message}${codeText(failure.code, exitCode)}\n`)
+  if (exitCode === 'bug' && process.env['PAWL_DEBUG'] !== undefined) console.error(error)
+  return exitCode
+}
+
+function codeText(code: string, exitCode: ExitCode): string {
+  return exitCode === 'usage' ? '' : ` (${code})`
+}
+
+function isJsonWanted(args: readonly string[]): boolean {
+  const at = args.findIndex((one) => one === '-o' || one === '--output')
+  const format = at === -1 ? args.find((one) => one.startsWith('--output='))?.slice(9) : args[at + 1]
+  return format === 'json' || format === 'jsonl'
+}
+
+export function buildProgram(outcome: Outcome = { exitCode: 'done' }): Command {
+  const program = new Command('pawl')
+  prepare(program, () => rootHelp(COMMANDS))
+  program
+    .description('A durable job engine: hand in work, look at it, and operate it')
+    .version(PAWL_VERSION, '-V, --version', 'Print the version')
+    .helpCommand('help [command]', 'Say more about a command')
+  for (const terms of GLOBAL_OPTIONS) addOption(program, terms)
+  for (const command of COMMANDS) addCommand(program, command, outcome)
+  program.action(() => {
+    process.stdout.write(rootHelp(COMMANDS))
+  })
+  return program
+}
+
+/** Errors and help look alike everywhere. */
+function prepare(command: Command, help: () => string): void {
+  command
+    .exitOverride()
+    .showSuggestionAfterError(true)
+    .configureHelp({ formatHelp: help })
+    .configureOutput({
+      outputError: (text, write) => write(text.replace(/^error: /, 'pawl: ')),
+      getOutHasColors: () => false,
+    })
+    .helpOption('-h, --help', 'Say how it is used')
+}
+
+function addCommand(program: Command, terms: CliCommand, outcome: Outcome): void {
+  const words = terms.name.split(' ')
+  let parent = program
+  for (const word of words.slice(0, -1)) parent = childOf(parent, word)
+  const name = words.at(-1) as string
+  const command = childOf(parent, name)
+  prepare(command, () => commandHelp(terms, COMMANDS))
+  command.description(terms.says).helpGroup(`${GROUPS[terms.group]}:`).allowExcessArguments(false)
+  for (const one of terms.arguments ?? []) command.argument(argumentSyntax(one), one.says)
+  for (const one of terms.options ?? []) addOption(command, one)
+  command.action(async (...given: unknown[]) => {
+    const values = given.slice(0, terms.arguments?.length ?? 0)
+    outcome.exitCode = await perform(terms, command, values)
+  })
+}
+
+function childOf(parent: Command, name: string): Command {
+  const found = parent.commands.find((one) => one.name() === name)
+  if (found !== undefined) return found
+  const made = parent.command(name)
+  prepare(made, () => rootHelp(COMMANDS))
+  return made
+}
+
+export function argumentSyntax({ name, isRequired = true }: ArgumentTerms): string {
+  return isRequired ? `<${name}>` : `[${name}]`
+}
+
+function addOption(command: Command, { flags, says, choices, isMany = false }: OptionTerms): void {
+  const option = new Option(flags, says)
+  if (choices !== undefined) option.choices(choices)
+  if (isMany) {
+    option.argParser((value: string, before: unknown) =>
+      Array.isArray(before) ? [...(before as string[]), value] : [value],
+    )
+  }
+  command.addOption(option)
+}
+
+async function perform(
+  terms: CliCommand,
+  command: Command,
+  values: readonly unknown[],
+): Promise<ExitCode> {
+  const options: OptionValues = command.optsWithGlobals()
+  const { output = 'text', color, yes } = options
+  const printer = new Printer(output as OutputFormat, typeof color === 'boolean' ? color : null)
+  const given = Object.fromEntries((terms.arguments ?? []).map(({ name }, i) => [name, values[i]]))
+  const result: CommandResult | void = await terms.run({
+    given: given as Record<string, string | undefined>,
+    options,
+    settings: new Settings(options as GivenSettings),
+    printer,
+    ask: questionFor(yes === true),
+  })
+  if (result?.report !== undefined) printer.print(result.report)
+  return result?.exitCode ?? 'done'
+}
