@@ -5,10 +5,9 @@
 import { LIMITS } from '../kernel/index.ts'
 import type { Role } from './operation.ts'
 import { operation } from './operation.ts'
-import { job, key, name, state, task, time, typeOfStore } from './parts.ts'
+import { EXAMPLE_JOB, job, key, name, state, task, time, typeOfStore } from './parts.ts'
 import type { JsonSchema, NoProperties, ObjectOf } from './schema.ts'
 import { choice, flag, list, object, text, whole } from './schema.ts'
-import { EXAMPLE_JOB } from './store-operations.ts'
 
 const MOST_ASKED = 10_000
 const limit = whole(0, 1_000_000)
@@ -40,6 +39,7 @@ function query<R extends AskedWith, O extends AskedWith = NoProperties>(
     output: object({ answer: typeOfStore<unknown>(answer) }),
     errors: ['BadRequest', 'StoreClosed', 'StoreEnded'],
     example: { input: example[0], output: { answer: example[1] } },
+    command: { none: 'The command line opens the store, and asks it itself.' },
   })
 }
 

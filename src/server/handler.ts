@@ -7,10 +7,12 @@
 import { InvalidDefinition } from '../definition/index.ts'
 import type { Pawl } from '../engine/index.ts'
 import { accessTo } from '../engine/engine-access.ts'
+import type { EventsName } from '../operations/index.ts'
+import { isEvents } from '../operations/index.ts'
 import type { FoundRoute, Operation } from '../protocol/index.ts'
 import { findRoute, PUBLIC_OPERATIONS } from '../protocol/index.ts'
 import { problemResponse, RequestRefused } from './errors.ts'
-import { watchStream } from './events.ts'
+import { eventsOf } from './events.ts'
 import type { CallContext, ServerParts } from './handlers.ts'
 import { call } from './handlers.ts'
 import { NewsHub } from './news-hub.ts'
@@ -88,8 +90,8 @@ async function answer(
   const input = await inputOf(request, operation, parameters, url.searchParams, limits.bodyBytes)
   const open = operation.kind === 'call' ? null : openRequests.enter(caller, request.signal)
   const context: CallContext = { ...parts, caller, signal: open?.signal ?? request.signal }
-  if (open !== null && operation.kind === 'events') {
-    return eventsResponse(context, open, input, request, headers)
+  if (open !== null && isEvents(operation.name)) {
+    return eventsResponse(operation.name, context, open, input, request, headers)
   }
   try {
     const output = await call(operation.name, context, input)
@@ -166,6 +168,7 @@ function assertOrigin({ origins }: HandlerTerms, request: Request): void {
 }
 
 async function eventsResponse(
+  name: EventsName,
   context: CallContext,
   open: OpenRequest,
   input: object,
@@ -174,7 +177,7 @@ async function eventsResponse(
 ): Promise<Response> {
   try {
     const lastEventId = request.headers.get('last-event-id')
-    const stream = await watchStream(context, input, lastEventId, () => open.leave())
+    const stream = await eventsOf(name, context, input, lastEventId, () => open.leave())
     return new Response(stream, {
       headers: { ...headers, 'content-type': 'text/event-stream', 'x-accel-buffering': 'no' },
     })

@@ -53,7 +53,7 @@ export async function* jobStream(
   if (!Number.isSafeInteger(from) || from < 0) {
     throw new InvalidDefinition(`\`from\` of stream '${name}' is a whole number from 0.`)
   }
-  const address = await addressOf(store, job, options)
+  const address = await streamAddress(store, job, options)
   const waiter = results.waitFor(job)
   let wake = ignore
   const stopListening = onAppended(job, () => wake())
@@ -101,10 +101,11 @@ export async function* jobStream(
   }
 }
 
-async function addressOf(
+/** Of which task; throws if there is none, or it is not said. */
+export async function streamAddress(
   store: Store,
   job: string,
-  { stage, segment = 0 }: StreamOptions,
+  { stage, segment = 0 }: Pick<StreamOptions, 'stage' | 'segment'>,
 ): Promise<{ readonly job: string; readonly stage: number; readonly segment: number }> {
   const view = await store.query({ kind: 'overview', job })
   if (view === null) throw new UnknownJob(job)
