@@ -58,7 +58,8 @@ function bash(words: readonly Words[]): string {
     return `    '${path}') offered='${offered}' ;;`
   })
   const choices = choiceOptions(words).map(
-    ([flag, values]) => `    ${flag}) COMPREPLY=($(compgen -W '${values.join(' ')}' -- "$word")); return ;;`,
+    ([flag, values]) =>
+      `    ${flag}) COMPREPLY=($(compgen -W '${values.join(' ')}' -- "$word")); return ;;`,
   )
   return [
     '# pawl completion for bash: eval "$(pawl completion bash)"',

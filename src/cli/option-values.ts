@@ -26,7 +26,9 @@ export function momentFrom(text: string, what: string): Date | number {
   if (text === 'now' || DURATION.test(text) || !Number.isNaN(new Date(text).getTime())) {
     return timeFrom(text, what)
   }
-  throw new WrongUsage(`${what} is '${text}': write ${TIMES}, or a position of the log such as 4711.`)
+  throw new WrongUsage(
+    `${what} is '${text}': write ${TIMES}, or a position of the log such as 4711.`,
+  )
 }
 
 export function wholeFrom(text: string, what: string, least = 0): number {

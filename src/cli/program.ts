@@ -12,25 +12,13 @@ import { COMMANDS } from './commands.ts'
 import type { ExitCode } from './exit-code.ts'
 import { EXIT_CODES } from './exit-code.ts'
 import { exitCodeOf, shownFailure } from './failure.ts'
+import { GLOBAL_OPTIONS } from './global-options.ts'
 import { commandHelp, rootHelp } from './help.ts'
 import { questionFor } from './question.ts'
 import type { OutputFormat } from './report.ts'
-import { FORMATS, Printer } from './report.ts'
+import { Printer } from './report.ts'
 import type { GivenSettings } from './settings.ts'
 import { Settings } from './settings.ts'
-
-/** Options that every command has. */
-export const GLOBAL_OPTIONS: readonly OptionTerms[] = [
-  { flags: '-s, --store <place>', says: 'The store, or the address of its server (PAWL_STORE)' },
-  { flags: '--schema <name>', says: 'The schema of a PostgreSQL store' },
-  { flags: '-p, --profile <name>', says: 'A profile of the config file (PAWL_PROFILE)' },
-  { flags: '--config <file>', says: 'The config file (PAWL_CONFIG)' },
-  { flags: '--token-file <file>', says: "A file with the server's token (PAWL_TOKEN)" },
-  { flags: '-o, --output <format>', says: 'How results are printed', choices: FORMATS },
-  { flags: '--color', says: 'Colours, also into a file' },
-  { flags: '--no-color', says: 'No colours (NO_COLOR)' },
-  { flags: '-y, --yes', says: 'Ask nothing before what cannot be taken back' },
-]
 
 interface Outcome {
   exitCode: ExitCode
@@ -67,7 +55,8 @@ function codeText(code: string, exitCode: ExitCode): string {
 
 function isJsonWanted(args: readonly string[]): boolean {
   const at = args.findIndex((one) => one === '-o' || one === '--output')
-  const format = at === -1 ? args.find((one) => one.startsWith('--output='))?.slice(9) : args[at + 1]
+  const format =
+    at === -1 ? args.find((one) => one.startsWith('--output='))?.slice(9) : args[at + 1]
   return format === 'json' || format === 'jsonl'
 }
 

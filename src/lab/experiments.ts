@@ -112,10 +112,15 @@ export const FAILURE_MODES: readonly FailureMode[] = [
   {
     id: 'FM_004',
     title: 'Answer lost, report repeated',
-    story: 'The authority writes the entry and answers. The answer is lost, and the command is sent again.',
+    story:
+      'The authority writes the entry and answers. The answer is lost, and the command is sent again.',
     experiments: (
       [
-        ['The work is committed, and its worker discards it: no charge.', theCommitIsRepeated, 'CommitExecution'],
+        [
+          'The work is committed, and its worker discards it: no charge.',
+          theCommitIsRepeated,
+          'CommitExecution',
+        ],
         ['The client orders again under a new id: two charges.', theSubmitIsRepeated, 'SubmitJob'],
         ['The end of an effect is recorded twice.', theFinishIsRepeated, 'FinishEffect'],
       ] as const
@@ -129,9 +134,14 @@ export const FAILURE_MODES: readonly FailureMode[] = [
   {
     id: 'FM_005',
     title: 'Clock jumps forward and back',
-    story: 'The clock steps back by ten seconds, so that a lease that ran out looks alive. Or it jumps forward by an hour.',
+    story:
+      'The clock steps back by ten seconds, so that a lease that ran out looks alive. Or it jumps forward by an hour.',
     experiments: [
-      without('Work that was discarded is accepted, and no card is charged.', theClockStepsBack, 'clock'),
+      without(
+        'Work that was discarded is accepted, and no card is charged.',
+        theClockStepsBack,
+        'clock',
+      ),
       without('Both workers charge.', theClockJumpsForward, ...COMMIT_FENCE),
     ],
   },
@@ -153,20 +163,26 @@ export const FAILURE_MODES: readonly FailureMode[] = [
   {
     id: 'FM_007',
     title: 'Retry storm',
-    story: 'A service that fifty tasks need goes down, so they fail together. Then they all come back.',
+    story:
+      'A service that fifty tasks need goes down, so they fail together. Then they all come back.',
     experiments: [
       without(
         'All retries are spent in the first instant.',
         (rules) => outage(rules, null),
         'GrantLease.task-due',
       ),
-      without('All fifty call at once, though the limit says ten.', (rules) => outage(rules, 10), 'GrantLease.within-limits'),
+      without(
+        'All fifty call at once, though the limit says ten.',
+        (rules) => outage(rules, 10),
+        'GrantLease.within-limits',
+      ),
     ],
   },
   {
     id: 'FM_008',
     title: 'Effect with unknown outcome',
-    story: 'A worker starts a charge and is not heard of again. The card was charged; the log cannot know.',
+    story:
+      'A worker starts a charge and is not heard of again. The card was charged; the log cannot know.',
     experiments: [
       without(
         'The next worker charges again.',
@@ -178,9 +194,14 @@ export const FAILURE_MODES: readonly FailureMode[] = [
   {
     id: 'FM_009',
     title: 'Operator retry races a late worker',
-    story: 'An operator retries a task that looks dead, while its worker, or another operator, is about to act.',
+    story:
+      'An operator retries a task that looks dead, while its worker, or another operator, is about to act.',
     experiments: [
-      without('The worker that was given up and the new one both charge.', theSlowWorkerReportsAfterTheRetry, ...COMMIT_FENCE),
+      without(
+        'The worker that was given up and the new one both charge.',
+        theSlowWorkerReportsAfterTheRetry,
+        ...COMMIT_FENCE,
+      ),
       without(
         'A decision on an old view runs what is paid by hand already.',
         anOperatorActsOnAnOldView,
@@ -198,7 +219,11 @@ export const FAILURE_MODES: readonly FailureMode[] = [
         theCommitIsFirst,
         'CancelJob.something-to-cancel',
       ),
-      without('What is cancelled is committed, and the customer pays.', theCancelIsFirst, 'CommitExecution.lease-held'),
+      without(
+        'What is cancelled is committed, and the customer pays.',
+        theCancelIsFirst,
+        'CommitExecution.lease-held',
+      ),
     ],
   },
   {
@@ -206,13 +231,18 @@ export const FAILURE_MODES: readonly FailureMode[] = [
     title: 'Message lost before the wait',
     story: 'An approval arrives while the handler still works. Then the handler waits for it.',
     experiments: [
-      without('The approval is there, and the job waits for ever.', theApprovalIsFirst, 'SuspendExecution.outcome-open'),
+      without(
+        'The approval is there, and the job waits for ever.',
+        theApprovalIsFirst,
+        'SuspendExecution.outcome-open',
+      ),
     ],
   },
   {
     id: 'FM_012',
     title: 'Two workers finish one wait',
-    story: 'A worker falls silent before it takes the answer. Another one takes it. The first comes back and finds the next answer.',
+    story:
+      'A worker falls silent before it takes the answer. Another one takes it. The first comes back and finds the next answer.',
     experiments: [
       without(
         'One acts on yes, the other on no.',
@@ -225,17 +255,27 @@ export const FAILURE_MODES: readonly FailureMode[] = [
   {
     id: 'FM_013',
     title: 'Caller dies between suspension and submit',
-    story: 'A job that calls another one suspends, and goes on without it. Then a slow process submits the callee.',
+    story:
+      'A job that calls another one suspends, and goes on without it. Then a slow process submits the callee.',
     experiments: [
-      without('The callee pays after its caller has paid.', theSubmitIsLate, 'SubmitJob.callee-promised'),
+      without(
+        'The callee pays after its caller has paid.',
+        theSubmitIsLate,
+        'SubmitJob.callee-promised',
+      ),
     ],
   },
   {
     id: 'FM_014',
     title: 'Approval after the deploy',
-    story: 'A new version asks for an amount, too. A person approves with the old form; a worker of the old version takes the job.',
+    story:
+      'A new version asks for an amount, too. A person approves with the old form; a worker of the old version takes the job.',
     experiments: [
-      without('The new handler gets an approval without an amount.', theFormIsOld, 'SendMessage.value-checked'),
+      without(
+        'The new handler gets an approval without an amount.',
+        theFormIsOld,
+        'SendMessage.value-checked',
+      ),
       without(
         'People are shown the old form again.',
         theWorkerIsOld,
@@ -254,7 +294,9 @@ function outage(rules: Rules, concurrency: number | null): Scene {
   const moments = callsAt.size === 1 ? 'one moment' : `${callsAt.size} moments`
   return {
     ...scene,
-    also: [`The service was called ${calls} times, at ${moments}, ${mostAtOnce} times at once at most.`],
+    also: [
+      `The service was called ${calls} times, at ${moments}, ${mostAtOnce} times at once at most.`,
+    ],
   }
 }
 

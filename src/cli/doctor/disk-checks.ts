@@ -73,7 +73,9 @@ export function fileSystemFinding(type: number, folder: string): Finding {
 export function freeFinding(freeMb: number): Finding {
   const found = `${Math.round(freeMb).toLocaleString('en-US')} MB are free`
   if (freeMb < TOO_LITTLE_MB) return unfit('space', found, 'Make room: new work is refused.')
-  return freeMb < LITTLE_MB ? mind('space', found, 'Make room before it is full.') : fit('space', found)
+  return freeMb < LITTLE_MB
+    ? mind('space', found, 'Make room before it is full.')
+    : fit('space', found)
 }
 
 /** Of small writes to a file of its own, which is removed. */
@@ -105,10 +107,18 @@ export function syncFinding(times: readonly number[]): Finding {
   const slowest = times.at(-1) ?? 0
   const found = `a sync takes ${median.toFixed(2)} ms, the slowest of ${times.length} took ${slowest.toFixed(1)} ms`
   if (median > SLOW_MS) {
-    return mind('sync', found, 'Each answer waits for a sync: use a faster disk, or submit many at once.')
+    return mind(
+      'sync',
+      found,
+      'Each answer waits for a sync: use a faster disk, or submit many at once.',
+    )
   }
   if (median < TOO_FAST_MS) {
-    return mind('sync', found, 'No disk is that fast: what is synced may not survive a loss of power.')
+    return mind(
+      'sync',
+      found,
+      'No disk is that fast: what is synced may not survive a loss of power.',
+    )
   }
   return fit('sync', found)
 }

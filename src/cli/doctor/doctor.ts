@@ -21,7 +21,9 @@ function findingsText(styles: Styles, findings: readonly Finding[]): string {
     return one.advice === null ? [head] : [head, `${' '.repeat(width + 9)}${one.advice}`]
   })
   const isFit = findings.every(({ verdict }) => verdict !== 'unfit')
-  return [...lines, isFit ? styles.green('Fit for Pawl.') : styles.red('Not fit for Pawl.')].join('\n')
+  return [...lines, isFit ? styles.green('Fit for Pawl.') : styles.red('Not fit for Pawl.')].join(
+    '\n',
+  )
 }
 
 export const DOCTOR: CliCommand = {

@@ -66,7 +66,11 @@ export function clockDistance(check: string, apartMs: number): Finding {
   const found = `${Math.abs(apartMs).toFixed(0)} ms from this machine's clock`
   return Math.abs(apartMs) < FAR_APART_MS
     ? fit(check, found)
-    : mind(check, found, 'Its clock counts. Dates that this machine gives mean another moment there.')
+    : mind(
+        check,
+        found,
+        'Its clock counts. Dates that this machine gives mean another moment there.',
+      )
 }
 
 function answerTime(ms: number): Finding {
@@ -137,7 +141,11 @@ export function postgresFindings(row: PostgresSettings, now: number): Finding[] 
       : unfit('database', name, 'Pawl needs PostgreSQL 13 or later.'),
     fsync === 'on'
       ? fit('fsync', 'on')
-      : unfit('fsync', fsync, 'Switch it on: a crash of the server loses, or breaks, the database.'),
+      : unfit(
+          'fsync',
+          fsync,
+          'Switch it on: a crash of the server loses, or breaks, the database.',
+        ),
     commits === 'off'
       ? mind(
           'synchronous_commit',

@@ -65,7 +65,9 @@ export const LAB: CliCommand = {
   examples: ['lab', 'lab FM_001', 'lab FM_008 -o json'],
   run: async ({ given: { mode } }) => {
     if (mode === undefined) return { report: listReport() }
-    const wanted = mode.toUpperCase().replace(/^FM_?0*(\d+).*$/, (_, n: string) => `FM_${n.padStart(3, '0')}`)
+    const wanted = mode
+      .toUpperCase()
+      .replace(/^FM_?0*(\d+).*$/, (_, n: string) => `FM_${n.padStart(3, '0')}`)
     const found = FAILURE_MODES.find(({ id }) => id === wanted)
     if (found === undefined) {
       const last = FAILURE_MODES.at(-1)?.id

@@ -4,10 +4,10 @@
 import type { JobListItem, PastFilter, Pawl } from '../../engine/index.ts'
 import type { CliCommand, OptionTerms } from '../command.ts'
 import type { CommandCall } from '../command-call.ts'
-import { argument, hasFlag, textOption } from '../command-call.ts'
+import { argument, textOption } from '../command-call.ts'
 import { WrongUsage } from '../failure.ts'
-import { jobFacts, JOB_COLUMNS } from '../job-text.ts'
-import { momentFrom, wholeFrom } from '../option-values.ts'
+import { jobFacts } from '../job-text.ts'
+import { momentFrom } from '../option-values.ts'
 import type { Report } from '../report.ts'
 import { withStore } from '../store-session.ts'
 import type { Styles } from '../styles.ts'
@@ -20,22 +20,20 @@ const FILTERS: readonly OptionTerms[] = [
   { flags: '--queue <queue>', says: 'Only jobs of this queue' },
   { flags: '--tag <tag>', says: 'Only jobs with this tag' },
 ]
-const DEFAULT_LIMIT = 100
-
 function filterOf(call: CommandCall): PastFilter {
   const given = ['type', 'state', 'queue', 'tag'].map((name) => [name, textOption(call, name)])
   return Object.fromEntries(given.filter(([, value]) => value !== undefined)) as PastFilter
-}
-
-function limitOf(call: CommandCall): number {
-  return wholeFrom(textOption(call, 'limit') ?? `${DEFAULT_LIMIT}`, '--limit', 1)
 }
 
 function momentText(moment: Date | number): string {
   return moment instanceof Date ? timeText(moment) : `position ${moment}`
 }
 
-async function countsReport(pawl: Pawl, moment: Date | number, filter: PastFilter): Promise<Report> {
+async function countsReport(
+  pawl: Pawl,
+  moment: Date | number,
+  filter: PastFilter,
+): Promise<Report> {
   const counts = await pawl.at(moment).counts(filter)
   return {
     value: counts,
@@ -57,42 +55,23 @@ async function jobReport(pawl: Pawl, moment: Date | number, id: string): Promise
   return { value: info, text: (styles) => jobFacts(styles, info) }
 }
 
-async function listReport(call: CommandCall, pawl: Pawl, moment: Date | number): Promise<Report> {
-  const limit = limitOf(call)
-  const jobs: JobListItem[] = []
-  for await (const one of pawl.at(moment).list(filterOf(call))) {
-    jobs.push(one)
-    if (jobs.length === limit) break
-  }
-  return {
-    value: jobs,
-    items: jobs,
-    text: (styles) => tableText(styles, JOB_COLUMNS, jobs),
-  }
-}
-
 const WHEN = 'A time (2026-11-18T15:00Z), how long ago (10m), or a position of the log'
 
 export const AT: CliCommand = {
   name: 'at',
   group: 'store',
-  says: 'The store as it was: how many jobs were in which state, a list of them, or one job',
+  says: 'The store as it was: how many jobs were in which state, or one job',
   arguments: [
     { name: 'moment', says: WHEN },
     { name: 'job', says: 'The id of a job', isRequired: false },
   ],
-  options: [
-    { flags: '--list', says: 'List the jobs' },
-    { flags: '--limit <n>', says: 'How many at most, of a list; 100' },
-    ...FILTERS,
-  ],
-  examples: ['at 10m', 'at 2026-11-18T15:00Z --list --state RUNNING', 'at 4711 invoice-7'],
+  options: FILTERS,
+  examples: ['at 10m', 'at 2026-11-18T15:00Z --type invoice', 'at 4711 invoice-7'],
   run: (call) =>
     withStore(call, async (pawl) => {
       const moment = momentFrom(argument(call, 'moment'), '<moment>')
       const { job } = call.given
       if (job !== undefined) return { report: await jobReport(pawl, moment, job) }
-      if (hasFlag(call, 'list')) return { report: await listReport(call, pawl, moment) }
       return { report: await countsReport(pawl, moment, filterOf(call)) }
     }),
 }

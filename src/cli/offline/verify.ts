@@ -111,10 +111,12 @@ export const REPAIR: CliCommand = {
     const giveUp = (call.options['giveUp'] as string[] | undefined) ?? []
     if (apply) await call.ask(`This changes ${shownStore(store)}, and may give up what is damaged.`)
     const { repairDatabase, repairDirectory } = await import('../../store/index.ts')
-    const report = await withProgress<RepairReport | DatabaseRepairReport>('repairing', (onProgress) =>
-      isDatabase(store)
-        ? repairDatabase(store, { ...schemaOf(call), apply, giveUp, onProgress })
-        : repairDirectory(store, { apply }),
+    const report = await withProgress<RepairReport | DatabaseRepairReport>(
+      'repairing',
+      (onProgress) =>
+        isDatabase(store)
+          ? repairDatabase(store, { ...schemaOf(call), apply, giveUp, onProgress })
+          : repairDirectory(store, { apply }),
     )
     const { problems, steps, applied } = report
     const left = 'blocked' in report ? [...report.blocked, ...report.left] : []

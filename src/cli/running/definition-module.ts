@@ -31,7 +31,9 @@ export async function readDefinitions(given: string): Promise<DefinitionModule> 
 
 function assertModule(given: string, path: string): void {
   if (!existsSync(path)) {
-    throw new WrongUsage(`There is no file '${given}': name a module that exports jobs, such as ./jobs.ts.`)
+    throw new WrongUsage(
+      `There is no file '${given}': name a module that exports jobs, such as ./jobs.ts.`,
+    )
   }
   const kind = extname(path)
   if (TYPESCRIPT.has(kind) || JAVASCRIPT.has(kind)) return

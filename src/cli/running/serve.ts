@@ -11,7 +11,7 @@ import { wholeFrom } from '../option-values.ts'
 import { isServer, shownStore } from '../settings.ts'
 import { withStore } from '../store-session.ts'
 import { readDefinitions } from './definition-module.ts'
-import { stopSignals } from './stop-signals.ts'
+import { stopSignals } from '../stop-signals.ts'
 import { whereToLook } from './where-to-look.ts'
 
 export const SERVE_OPTIONS: readonly OptionTerms[] = [

@@ -10,7 +10,7 @@ import { withStore } from '../store-session.ts'
 import type { Duration } from '../../definition/index.ts'
 import type { WorkerOptions } from '../../worker/index.ts'
 import { readDefinitions } from './definition-module.ts'
-import { stopSignals } from './stop-signals.ts'
+import { stopSignals } from '../stop-signals.ts'
 import { whereToLook } from './where-to-look.ts'
 
 export const WORK_OPTIONS: readonly OptionTerms[] = [

@@ -6,7 +6,11 @@ import { StoryWorker } from '../../../../src/lab/story-worker.ts'
 import { HOUR_MS } from '../../../../src/lab/clock-jump.ts'
 
 /** The clock ran an hour ahead, the task was granted at that time, and the clock was set right. */
-function setRightAfterAnHourAhead(): { authority: Authority; ledger: DeedLedger; worker: StoryWorker } {
+function setRightAfterAnHourAhead(): {
+  authority: Authority
+  ledger: DeedLedger
+  worker: StoryWorker
+} {
   const authority = new Authority()
   const ledger = new DeedLedger()
   const worker = new StoryWorker('worker', authority, ledger)

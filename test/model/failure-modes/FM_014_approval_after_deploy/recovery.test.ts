@@ -1,7 +1,12 @@
 import { describe, expect, it } from 'vitest'
 import { RULES } from '../../../../src/kernel/index.ts'
 import { StoryWorker } from '../../../../src/lab/story-worker.ts'
-import { approve, NEW_FORM, theFormIsOld, theWorkerIsOld } from '../../../../src/lab/approval-after-deploy.ts'
+import {
+  approve,
+  NEW_FORM,
+  theFormIsOld,
+  theWorkerIsOld,
+} from '../../../../src/lab/approval-after-deploy.ts'
 
 describe('FM_014 approval after the deploy, recovered', () => {
   it('the person fills in the new form, and the job goes on', () => {
