@@ -29,11 +29,21 @@ export async function runProgram(args: readonly string[]): Promise<number> {
   const outcome: Outcome = { exitCode: 'done' }
   const program = buildProgram(outcome)
   try {
-    await program.parseAsync(args, { from: 'user' })
+    if (args.length === 0) process.stdout.write(rootHelp(COMMANDS))
+    else await program.parseAsync(withoutHelpWord(args), { from: 'user' })
   } catch (error) {
     outcome.exitCode = tellFailure(error, args)
   }
   return EXIT_CODES[outcome.exitCode].code
+}
+
+/** `help list` is `list --help`. */
+function withoutHelpWord(args: readonly string[]): readonly string[] {
+  if (args[0] !== 'help') return args
+  const words = args.slice(1).join(' ')
+  const isKnown = COMMANDS.some(({ name }) => name === words || name.startsWith(`${words} `))
+  // What is no command is refused as such.
+  return words === '' || isKnown ? [...args.slice(1), '--help'] : args.slice(1)
 }
 
 /** The parser says by itself what is wrong with a command line. */
@@ -66,12 +76,9 @@ export function buildProgram(outcome: Outcome = { exitCode: 'done' }): Command {
   program
     .description('A durable job engine: hand in work, look at it, and operate it')
     .version(PAWL_VERSION, '-V, --version', 'Print the version')
-    .helpCommand('help [command]', 'Say more about a command')
+    .helpCommand(false)
   for (const terms of GLOBAL_OPTIONS) addOption(program, terms)
   for (const command of COMMANDS) addCommand(program, command, outcome)
-  program.action(() => {
-    process.stdout.write(rootHelp(COMMANDS))
-  })
   return program
 }
 

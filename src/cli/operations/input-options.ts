@@ -66,7 +66,9 @@ const HOW: Partial<Record<Kind, string>> = {
 
 function saysOf(name: string, schema: JsonSchema): string {
   const kind = kindOf(schema)
-  const meaning = (schema.description ?? '').replace(/\.$/, '')
+  const meaning = (schema.description ?? '')
+    .replace('the name of the token', 'your name')
+    .replace(/\.$/, '')
   const isOfTime = kind === 'time' && /^Milliseconds since 1970/.test(meaning)
   const parts = [isOfTime ? '' : meaning, HOW[kind] ?? '', isNullable(schema) ? `or '${NONE}'` : '']
   const told = parts.filter((part) => part !== '').join('; ')

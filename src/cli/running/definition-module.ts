@@ -2,9 +2,9 @@
  * The jobs that a module of the user's exports, in JavaScript or TypeScript. TypeScript is run by Node, where it strips
  * types by itself, else by tsx, where the user has installed it.
  */
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { extname, join, resolve } from 'node:path'
+import { dirname, extname, join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { AnyJob } from '../../definition/index.ts'
 import { isPipeline } from '../../definition/index.ts'
@@ -54,15 +54,32 @@ async function prepareTypeScript(path: string): Promise<void> {
       `Node.js ${process.versions.node} does not run TypeScript, and tsx is not installed: run \`npm install -D tsx\`, use Node.js 22.18 or later, or name a compiled file.`,
     )
   }
-  const { register } = (await import(tsx)) as { register: () => unknown }
-  register()
+  // A package without `"type": "module"` has its TypeScript taken for CommonJS.
+  for (const file of tsx) {
+    const { register } = (await import(file)) as { register: () => unknown }
+    register()
+  }
 }
 
-/** As the module would find it, or the working folder. */
-function tsxFor(path: string): string | null {
+interface TsxManifest {
+  readonly exports?: Readonly<
+    Record<string, { readonly import?: { readonly default?: string } } | undefined>
+  >
+}
+
+/** What hooks into `require`, and into `import`. */
+const TSX_PARTS = ['./cjs/api', './esm/api']
+
+/** Where the module would find it, or the working folder; null: nowhere. */
+function tsxFor(path: string): readonly string[] | null {
   for (const from of [path, join(process.cwd(), 'package.json')]) {
     try {
-      return pathToFileURL(createRequire(from).resolve('tsx/esm/api')).href
+      const manifest = createRequire(from).resolve('tsx/package.json')
+      const { exports } = JSON.parse(readFileSync(manifest, 'utf8')) as TsxManifest
+      const files = TSX_PARTS.flatMap((part) => exports?.[part]?.import?.default ?? [])
+      if (files.length > 0) {
+        return files.map((file) => pathToFileURL(join(dirname(manifest), file)).href)
+      }
     } catch {
       // It is not there.
     }
@@ -71,7 +88,8 @@ function tsxFor(path: string): string | null {
 }
 
 function definitionsIn(given: string, namespace: Readonly<Record<string, unknown>>): AnyJob[] {
-  const found = new Set(Object.values(namespace).flat().filter(isRunnable))
+  const exported = Object.values(namespace).concat(ofCommonJs(namespace))
+  const found = new Set(exported.flat().filter(isRunnable))
   const names = new Map<string, AnyJob>()
   for (const one of found) {
     if (names.has(one.name)) {
@@ -83,6 +101,12 @@ function definitionsIn(given: string, namespace: Readonly<Record<string, unknown
   throw new WrongUsage(
     `'${given}' exports no job: export what job('…', { run }) or pipeline('…', …) gives.`,
   )
+}
+
+/** What a CommonJS module exports is the default of its namespace. */
+function ofCommonJs({ default: exported }: Readonly<Record<string, unknown>>): unknown[] {
+  if (typeof exported !== 'object' || exported === null || isRunnable(exported)) return []
+  return Object.values(exported)
 }
 
 /** By its looks: the module may have another copy of this package. A contract has nothing to run. */

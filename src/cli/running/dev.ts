@@ -131,32 +131,40 @@ function startChild(port: string, onReady: (ready: ChildReady) => void): ChildPr
 
 /** The process that has it all, until it is told to drain, or its parent is gone. */
 async function runChild(call: CommandCall): Promise<void> {
-  const { printer, settings } = call
   const drained = new Promise<void>((done) => {
     process.once('message', () => done())
     process.once('disconnect', () => done())
   })
   const stop = stopSignals()
+  try {
+    await withStore(call, (pawl) => workAndServe(call, pawl, Promise.race([stop.asked, drained])), {
+      isMade: true,
+    })
+  } finally {
+    stop.dispose()
+    // Its channel would keep the process alive.
+    if (process.connected) process.disconnect()
+  }
+}
+
+async function workAndServe(
+  call: CommandCall,
+  pawl: Pawl,
+  isToEnd: Promise<unknown>,
+): Promise<void> {
+  const { printer, settings } = call
   const { definitions, url: moduleUrl } = await readDefinitions(argument(call, 'module'))
-  await withStore(
-    call,
-    async (pawl) => {
-      const server = await serveSomewhere(pawl, { ...serveOptionsOf(call), definitions })
-      const worker = pawl.work(definitions, workerOptionsOf(call, moduleUrl))
-      const ready: ChildReady = { port: server.port }
-      process.send?.(ready)
-      const jobs = definitions.map(({ name }) => name)
-      const places = { store: shownStore(settings.store), url: server.url, jobs }
-      printer.note(`pawl dev\n${whereToLook(printer.noteStyles, places)}`)
-      await Promise.race([stop.asked, drained])
-      printer.note('Drains: handlers end.')
-      await worker.stop()
-      await server.close()
-    },
-    { isMade: true },
-  )
-  stop.dispose()
-  if (process.connected) process.disconnect()
+  const server = await serveSomewhere(pawl, { ...serveOptionsOf(call), definitions })
+  const worker = pawl.work(definitions, workerOptionsOf(call, moduleUrl))
+  const ready: ChildReady = { port: server.port }
+  process.send?.(ready)
+  const jobs = definitions.map(({ name }) => name)
+  const places = { store: shownStore(settings.store), url: server.url, jobs }
+  printer.note(`pawl dev\n${whereToLook(printer.noteStyles, places)}`)
+  await isToEnd
+  printer.note('Drains: handlers end.')
+  await worker.stop()
+  await server.close()
 }
 
 /** Where the one before it was, else at the usual port, else, unless a port was named, at any that is free. */
