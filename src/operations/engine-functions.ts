@@ -5,14 +5,13 @@ import { InvalidDefinition } from '../definition/index.ts'
 import type { BulkOptions, BulkReport, Pawl, RedriveOptions, Snapshot } from '../engine/index.ts'
 import { UnknownJob } from '../engine/index.ts'
 import type { OperationInput, OperationName } from '../protocol/index.ts'
-import { engineOf } from './job-functions.ts'
 import type {
   EventFunctions,
   OperationContext,
   OperationEvent,
   OperationFunctions,
 } from './operation-context.ts'
-import { actorOf, definitionFor, done, optionsOf } from './operation-context.ts'
+import { actorOf, definitionFor, done, engineOf, optionsOf } from './operation-context.ts'
 
 type OfEngine =
   | Extract<

@@ -11,15 +11,13 @@ import {
   typed,
 } from '../definition/index.ts'
 import { streamAddress } from '../engine/client/job-stream.ts'
-import { accessTo } from '../engine/engine-access.ts'
-import type { EngineAccess } from '../engine/engine-access.ts'
 import type { Handle, Pawl, StreamItem, SubmitOptions } from '../engine/index.ts'
 import { ResultTimeout, UnknownJob } from '../engine/index.ts'
 import { isFinal, PawlError } from '../kernel/index.ts'
 import type { OperationInput, OperationName } from '../protocol/index.ts'
 import { nowUs } from '../store/clock.ts'
 import type { EventFunctions, OperationContext, OperationFunctions } from './operation-context.ts'
-import { actorOf, definitionFor, done, optionsOf } from './operation-context.ts'
+import { actorOf, definitionFor, done, engineOf, optionsOf } from './operation-context.ts'
 
 type OfJobs =
   | Exclude<Extract<OperationName, `jobs.${string}`>, 'jobs.events' | 'jobs.stream.events'>
@@ -30,11 +28,6 @@ type OfJobs =
 const LOOK_MS = 2_000
 const DEFAULT_PAGE = 100
 
-/** Of a `Pawl` that `open` gave. */
-export function engineOf(pawl: Pawl): EngineAccess {
-  return accessTo(pawl) as EngineAccess
-}
-
 async function submit(
   context: OperationContext,
   input: OperationInput<'jobs.submit'>,
@@ -42,7 +35,8 @@ async function submit(
   const definition = definitionFor(context, input)
   const { type: _, input: given = null, lease: _l, timeout: _t, retry: _r, ...options } = input
   const { version: _v, ...terms } = options
-  const { id } = await context.pawl.submit(definition, given, terms as SubmitOptions)
+  const { by } = actorOf(context, input)
+  const { id } = await context.pawl.submit(definition, given, { ...terms, by } as SubmitOptions)
   return { job: id }
 }
 

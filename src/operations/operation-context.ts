@@ -3,7 +3,9 @@
  * each request, the command line one for each run.
  */
 import type { AnyJob } from '../definition/index.ts'
-import { contract, InvalidDefinition, typed } from '../definition/index.ts'
+import { InvalidDefinition, jobByName } from '../definition/index.ts'
+import { accessTo } from '../engine/engine-access.ts'
+import type { EngineAccess } from '../engine/engine-access.ts'
 import type { Actor, BulkReport, Pawl } from '../engine/index.ts'
 import type { OperationInput, OperationName } from '../protocol/index.ts'
 
@@ -77,20 +79,23 @@ interface GivenPolicy {
   readonly version?: unknown
 }
 
-/** By the definition that there is; else by its name alone. */
+/** By the definition that there is, or that the engine knows; else by its name alone. */
 export function definitionFor(
-  { definitions }: OperationContext,
+  { pawl, definitions }: OperationContext,
   { type, lease, timeout, retry, version }: GivenPolicy,
 ): AnyJob {
   const given = Object.entries({ lease, timeout, retry, version }).filter(
     ([, value]) => value !== undefined,
   )
-  const known = definitions.get(type)
-  if (known === undefined) {
-    return contract(type, { input: typed<unknown>(), ...Object.fromEntries(given) }) as AnyJob
-  }
+  const known = definitions.get(type) ?? engineOf(pawl).definitionOf(type)
+  if (known === null) return jobByName(type, Object.fromEntries(given))
   if (given.length === 0) return known
   throw new InvalidDefinition(
     `The server has a definition of '${type}', which says \`${given[0]?.[0]}\`: leave it out.`,
   )
+}
+
+/** Of a `Pawl` that `open` gave. */
+export function engineOf(pawl: Pawl): EngineAccess {
+  return accessTo(pawl) as EngineAccess
 }

@@ -61,6 +61,7 @@ export const JOB_OPERATIONS = {
       { type: name },
       {
         input: about('Any JSON value. Default null.', anything()),
+        by: about('Who submits it. Default: the name of the token.', name),
         id: name,
         key,
         unique: flag(),
