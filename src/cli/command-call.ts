@@ -2,7 +2,7 @@
  * One call of a command: what it was given, and the means that it has.
  */
 import type { Printer } from './report.ts'
-import type { Question } from './question.ts'
+import type { AskFirst } from './question.ts'
 import type { Settings } from './settings.ts'
 
 export interface CommandCall {
@@ -12,7 +12,7 @@ export interface CommandCall {
   readonly options: Readonly<Record<string, unknown>>
   readonly settings: Settings
   readonly printer: Printer
-  readonly ask: Question
+  readonly ask: AskFirst
 }
 
 /** Text of an option; undefined if it was not given. */

@@ -4,7 +4,7 @@
  */
 import type { CommandCall } from './command-call.ts'
 import type { ExitCode } from './exit-code.ts'
-import type { Report } from './report.ts'
+import type { CommandReport } from './report.ts'
 
 export const GROUPS = {
   run: 'Run',
@@ -34,7 +34,7 @@ export interface OptionTerms {
 
 /** What a command came to: something to print, and how it ended. Default: done. */
 export interface CommandResult {
-  readonly report?: Report
+  readonly report?: CommandReport
   readonly exitCode?: ExitCode
 }
 

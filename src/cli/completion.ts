@@ -47,8 +47,13 @@ export function completionScript(
 
 const LONG = /--[\w-]+/
 
+/** Every option has a long name. */
+function longOf({ flags }: OptionTerms): string {
+  return LONG.exec(flags)?.[0] ?? flags
+}
+
 function longs(options: readonly OptionTerms[]): string[] {
-  return options.map(({ flags }) => LONG.exec(flags)?.[0] as string)
+  return options.map(longOf)
 }
 
 /** The command is what is typed before the word, without options; then its commands and options are offered. */
@@ -88,9 +93,9 @@ function bash(words: readonly Words[]): string {
 function choiceOptions(words: readonly Words[]): [flag: string, values: readonly string[]][] {
   const found = new Map<string, readonly string[]>()
   for (const { options } of words) {
-    for (const { flags, choices } of options) {
-      const flag = LONG.exec(flags)?.[0]
-      if (choices !== undefined && flag !== undefined && !found.has(flag)) found.set(flag, choices)
+    for (const one of options) {
+      const flag = longOf(one)
+      if (one.choices !== undefined && !found.has(flag)) found.set(flag, one.choices)
     }
   }
   return [...found]
@@ -99,9 +104,7 @@ function choiceOptions(words: readonly Words[]): [flag: string, values: readonly
 function zsh(words: readonly Words[]): string {
   const cases = words.map(({ path, next, options }) => {
     const commands = next.map(({ word, says }) => `'${word}:${quiet(says)}'`).join(' ')
-    const flags = options
-      .map((one) => `'${LONG.exec(one.flags)?.[0]}:${quiet(one.says)}'`)
-      .join(' ')
+    const flags = options.map((one) => `'${longOf(one)}:${quiet(one.says)}'`).join(' ')
     return `    '${path}') commands=(${commands}); flags=(${flags}) ;;`
   })
   return [
@@ -138,8 +141,9 @@ function fish(words: readonly Words[]): string {
     const commands = next.map(
       ({ word, says }) => `complete -c pawl -n '${when}' -f -a ${word} -d '${quiet(says)}'`,
     )
-    const flags = options.map(({ flags: given, says, choices }) => {
-      const long = (LONG.exec(given)?.[0] as string).slice(2)
+    const flags = options.map((one) => {
+      const { flags: given, says, choices } = one
+      const long = longOf(one).slice(2)
       const takes = given.includes('<') ? ' -r' : ''
       const values = choices === undefined ? '' : ` -f -a '${choices.join(' ')}'`
       return `complete -c pawl -n '${when}' -l ${long}${takes}${values} -d '${quiet(says)}'`

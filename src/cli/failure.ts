@@ -10,8 +10,8 @@ export class WrongUsage extends Error {
 }
 
 /** The command is over, and has said why: nothing more is printed. */
-export class Ended extends Error {
-  override readonly name = 'Ended'
+export class CommandEnded extends Error {
+  override readonly name = 'CommandEnded'
   readonly exitCode: ExitCode
 
   constructor(exitCode: ExitCode) {
@@ -22,7 +22,7 @@ export class Ended extends Error {
 
 export function exitCodeOf(error: unknown): ExitCode {
   if (error instanceof WrongUsage) return 'usage'
-  if (error instanceof Ended) return error.exitCode
+  if (error instanceof CommandEnded) return error.exitCode
   return error instanceof PawlError ? error.kind : 'bug'
 }
 

@@ -4,7 +4,7 @@
 import type { JobInfo, JobListItem } from '../engine/index.ts'
 import type { Styles } from './styles.ts'
 import { stateText } from './styles.ts'
-import type { Column } from './table.ts'
+import type { TextColumn } from './table.ts'
 import { factsText, plainText, timeText } from './table.ts'
 
 /** Over HTTP, times are texts. */
@@ -15,7 +15,7 @@ type ListedJob = Pick<JobListItem, 'id' | 'type' | 'state' | 'queue' | 'attempt'
   readonly error: { readonly message: string } | null
 }
 
-export const JOB_COLUMNS: readonly Column<ListedJob>[] = [
+export const JOB_COLUMNS: readonly TextColumn<ListedJob>[] = [
   { title: 'job', of: ({ id }) => id, most: 40 },
   { title: 'type', of: ({ type }) => type, most: 24 },
   {

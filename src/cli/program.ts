@@ -17,16 +17,15 @@ import { commandHelp, rootHelp } from './help.ts'
 import { questionFor } from './question.ts'
 import type { OutputFormat } from './report.ts'
 import { Printer } from './report.ts'
-import type { GivenSettings } from './settings.ts'
 import { Settings } from './settings.ts'
 
-interface Outcome {
+interface ProgramEnd {
   exitCode: ExitCode
 }
 
 /** Runs one command line; the exit code. Nothing is thrown. */
 export async function runProgram(args: readonly string[]): Promise<number> {
-  const outcome: Outcome = { exitCode: 'done' }
+  const outcome: ProgramEnd = { exitCode: 'done' }
   const program = buildProgram(outcome)
   try {
     if (args.length === 0) process.stdout.write(rootHelp(COMMANDS))
@@ -51,7 +50,7 @@ function tellFailure(error: unknown, args: readonly string[]): ExitCode {
   if (error instanceof CommanderError) return error.exitCode === 0 ? 'done' : 'usage'
   const exitCode = exitCodeOf(error)
   const { name } = error as Error
-  if (name === 'Ended') return exitCode
+  if (name === 'CommandEnded') return exitCode
   const failure = shownFailure(error)
   if (isJsonWanted(args)) process.stderr.write(`${JSON.stringify({ error: failure })}\n`)
   else process.stderr.write(`pawl: ${failure.message}${codeText(failure.code, exitCode)}\n`)
@@ -70,7 +69,7 @@ function isJsonWanted(args: readonly string[]): boolean {
   return format === 'json' || format === 'jsonl'
 }
 
-export function buildProgram(outcome: Outcome = { exitCode: 'done' }): Command {
+export function buildProgram(outcome: ProgramEnd = { exitCode: 'done' }): Command {
   const program = new Command('pawl')
   prepare(program, () => rootHelp(COMMANDS))
   program
@@ -95,7 +94,7 @@ function prepare(command: Command, help: () => string): void {
     .helpOption('-h, --help', 'Say how it is used')
 }
 
-function addCommand(program: Command, terms: CliCommand, outcome: Outcome): void {
+function addCommand(program: Command, terms: CliCommand, outcome: ProgramEnd): void {
   const words = terms.name.split(' ')
   let parent = program
   for (const word of words.slice(0, -1)) parent = childOf(parent, word)
@@ -146,7 +145,7 @@ async function perform(
   const result: CommandResult | void = await terms.run({
     given: given as Record<string, string | undefined>,
     options,
-    settings: new Settings(options as GivenSettings),
+    settings: new Settings(options),
     printer,
     ask: questionFor(yes === true),
   })

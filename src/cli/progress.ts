@@ -10,7 +10,7 @@ const BAR = 24
 
 export class Progress {
   readonly #what: string
-  readonly #isShown = process.stderr.isTTY === true
+  readonly #isShown = process.stderr.isTTY
   readonly #beganUs = nowUs()
   #lastUs = 0
   #isDrawn = false

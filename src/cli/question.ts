@@ -2,20 +2,21 @@
  * Asks before something that cannot be taken back. Without a terminal nobody can answer, so `--yes` must be there.
  */
 import { createInterface } from 'node:readline'
-import { Ended, WrongUsage } from './failure.ts'
+import { CommandEnded, WrongUsage } from './failure.ts'
 
-/** Returns if the answer is yes. */
-export type Question = (what: string) => Promise<void>
+/** Returns if the answer is yes. `more` is worked out only where it is shown. */
+export type AskFirst = (what: string, more?: () => Promise<string>) => Promise<void>
 
-export function questionFor(isYes: boolean): Question {
-  return async (what) => {
+export function questionFor(isYes: boolean): AskFirst {
+  return async (what, more) => {
     if (isYes) return
-    if (process.stdin.isTTY !== true || process.stderr.isTTY !== true) {
+    if (!process.stdin.isTTY || !process.stderr.isTTY) {
       throw new WrongUsage(`${what} There is no terminal to ask on: write --yes if that is meant.`)
     }
-    if (await isAgreed(`${what} Go on? [y/N] `)) return
+    const told = more === undefined ? what : `${what} ${await more()}`
+    if (await isAgreed(`${told} Go on? [y/N] `)) return
     process.stderr.write('Nothing was done.\n')
-    throw new Ended('no')
+    throw new CommandEnded('no')
   }
 }
 
@@ -27,7 +28,7 @@ function isAgreed(text: string): Promise<boolean> {
       isAnswered = true
       lines.close()
       process.stderr.write('\n')
-      reject(new Ended('interrupted'))
+      reject(new CommandEnded('interrupted'))
     })
     lines.on('close', () => {
       if (!isAnswered) resolve(false)

@@ -9,7 +9,7 @@ export const FORMATS = ['text', 'json', 'jsonl'] as const
 
 export type OutputFormat = (typeof FORMATS)[number]
 
-export interface Report {
+export interface CommandReport {
   /** What `-o json` prints. */
   readonly value: unknown
   /** What `-o jsonl` prints, a line each. Default: the value in one line. */
@@ -35,7 +35,7 @@ export class Printer {
     this.noteStyles = stylesOf(process.stderr, color)
   }
 
-  print(report: Report): void {
+  print(report: CommandReport): void {
     if (this.format === 'text') this.line(report.text(this.styles))
     else if (this.format === 'json') this.line(JSON.stringify(report.value, null, 2) ?? 'null')
     else for (const item of report.items ?? [report.value]) this.line(jsonLine(item))

@@ -10,22 +10,24 @@ export interface StopSignals {
 const SIGNALS = ['SIGINT', 'SIGTERM'] as const
 const HURRIED = 130
 
-export function stopSignals(onSecond: () => void = () => process.exit(HURRIED)): StopSignals {
-  let isAsked = false
-  let tell: (signal: NodeJS.Signals) => void = () => undefined
+/** Ends it without waiting for anything. */
+function endNow(): void {
+  process.exit(HURRIED)
+}
+
+export function stopSignals(onSecond: () => void = endNow): StopSignals {
+  let dispose: () => void = endNow
   const asked = new Promise<NodeJS.Signals>((resolve) => {
-    tell = resolve
-  })
-  const listener = (signal: NodeJS.Signals): void => {
-    if (isAsked) onSecond()
-    isAsked = true
-    tell(signal)
-  }
-  for (const signal of SIGNALS) process.on(signal, listener)
-  return {
-    asked,
-    dispose() {
+    let isAsked = false
+    const listener = (signal: NodeJS.Signals): void => {
+      if (isAsked) onSecond()
+      isAsked = true
+      resolve(signal)
+    }
+    for (const signal of SIGNALS) process.on(signal, listener)
+    dispose = () => {
       for (const signal of SIGNALS) process.off(signal, listener)
-    },
-  }
+    }
+  })
+  return { asked, dispose: () => dispose() }
 }

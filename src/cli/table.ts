@@ -29,7 +29,7 @@ export function shortened(text: string, most: number): string {
   return text.length <= most ? text : `${text.slice(0, Math.max(0, most - 1))}…`
 }
 
-export interface Column<T> {
+export interface TextColumn<T> {
   readonly title: string
   readonly of: (row: T) => unknown
   /** At most so many characters. Default 60. */
@@ -43,7 +43,7 @@ const MOST = 60
 
 export function tableText<T>(
   styles: Styles,
-  columns: readonly Column<T>[],
+  columns: readonly TextColumn<T>[],
   rows: readonly T[],
 ): string {
   const cells = rows.map((row) =>

@@ -13,14 +13,14 @@ const CHARGE = 0
 const RECEIPT = 1
 const EFFECTS = [promise({ name: 'charge' }), promise({ name: 'receipt' })]
 
-interface Crash {
+interface CrashScene {
   readonly authority: Authority
   readonly ledger: DeedLedger
   readonly next: StoryWorker
 }
 
 /** The damaged moment: charged and recorded, no receipt, and nobody holds the task. */
-export function crashAfterTheCharge(rules: Rules): Crash {
+export function crashAfterTheCharge(rules: Rules): CrashScene {
   const authority = new Authority(rules)
   const ledger = new DeedLedger()
   const dies = new StoryWorker('dies', authority, ledger)

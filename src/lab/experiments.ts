@@ -301,8 +301,8 @@ function outage(rules: Rules, concurrency: number | null): Scene {
 }
 
 /** Plays the story on the real kernel, now. */
-export function runExperiment({ play, rules }: Experiment, isGuarded: boolean): LabRun {
-  const scene = play(isGuarded ? RULES : rules)
+export function runExperiment(experiment: Experiment, isGuarded: boolean): LabRun {
+  const scene = experiment.play(isGuarded ? RULES : experiment.rules)
   const { authority, also = [] } = scene
   const broken = brokenInvariants(authority)
   return {

@@ -29,7 +29,7 @@ export function manyFailTogether(changes: Partial<RetryPolicy>): number[] {
   })
 }
 
-export interface Outage {
+export interface StormOutage {
   readonly authority: Authority
   readonly ledger: DeedLedger
   /** How often the service was called, by time. */
@@ -47,7 +47,7 @@ export interface Circumstances {
 }
 
 /** Some tasks need a service that is down. Their workers are as eager as the rules let them be. */
-export function theServiceIsDown(rules: Rules, circumstances: Circumstances = {}): Outage {
+export function theServiceIsDown(rules: Rules, circumstances: Circumstances = {}): StormOutage {
   const authority = new Authority(rules)
   openTasks(authority, retry(circumstances.retry), circumstances.concurrency ?? null)
   return workUntilNothingIsDue(authority, circumstances.upFrom ?? Infinity)
@@ -61,7 +61,7 @@ export function workUntilNothingIsDue(
   authority: Authority,
   upFrom: number,
   shift = 'first',
-): Outage {
+): StormOutage {
   const ledger = new DeedLedger()
   const callsAt = new Map<number, number>()
   const tasks = [...authority.world.jobs.values()].flatMap((job) => tasksOf(authority.world, job))

@@ -1,12 +1,12 @@
 /**
  * What the doctor looked at, and what it found.
  */
-export type Verdict = 'fit' | 'mind' | 'unfit'
+export type Fitness = 'fit' | 'mind' | 'unfit'
 
 export interface Finding {
   readonly check: string
   /** mind: it works, and may hurt. */
-  readonly verdict: Verdict
+  readonly verdict: Fitness
   readonly found: string
   /** What to do about it; null: nothing. */
   readonly advice: string | null

@@ -5,7 +5,7 @@ import type { LabRun, LabStep } from '../../lab/index.ts'
 import { FAILURE_MODES, invariantText, runExperiment } from '../../lab/index.ts'
 import type { CliCommand } from '../command.ts'
 import { WrongUsage } from '../failure.ts'
-import type { Report } from '../report.ts'
+import type { CommandReport } from '../report.ts'
 import type { Styles } from '../styles.ts'
 import { tableText } from '../table.ts'
 
@@ -13,7 +13,7 @@ import { tableText } from '../table.ts'
 const FIRST_STEPS = 12
 const LAST_STEPS = 4
 
-function listReport(): Report {
+function listReport(): CommandReport {
   const modes = FAILURE_MODES.map(({ id, title, story }) => ({ id, title, story }))
   return {
     value: modes,
@@ -87,14 +87,14 @@ export const LAB: CliCommand = {
           [
             `${styles.bold(id)}  ${title}`,
             story,
-            ...runs.flatMap((run) => [
-              '',
-              `${styles.red('WITHOUT')} ${run.leftOut.join(', ')}: ${run.damage}`,
-              ...runText(styles, run.without),
-              '',
-              `${styles.green('WITH')} every guard:`,
-              ...runText(styles, run.with),
-            ]),
+            ...runs.flatMap((run) =>
+              [
+                ['', `${styles.red('WITHOUT')} ${run.leftOut.join(', ')}: ${run.damage}`],
+                runText(styles, run.without),
+                ['', `${styles.green('WITH')} every guard:`],
+                runText(styles, run.with),
+              ].flat(),
+            ),
           ].join('\n'),
       },
     }

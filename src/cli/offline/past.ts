@@ -8,7 +8,7 @@ import { argument, textOption } from '../command-call.ts'
 import { WrongUsage } from '../failure.ts'
 import { jobFacts } from '../job-text.ts'
 import { momentFrom } from '../option-values.ts'
-import type { Report } from '../report.ts'
+import type { CommandReport } from '../report.ts'
 import { withStore } from '../store-session.ts'
 import type { Styles } from '../styles.ts'
 import { stateText } from '../styles.ts'
@@ -33,7 +33,7 @@ async function countsReport(
   pawl: Pawl,
   moment: Date | number,
   filter: PastFilter,
-): Promise<Report> {
+): Promise<CommandReport> {
   const counts = await pawl.at(moment).counts(filter)
   return {
     value: counts,
@@ -47,7 +47,7 @@ async function countsReport(
   }
 }
 
-async function jobReport(pawl: Pawl, moment: Date | number, id: string): Promise<Report> {
+async function jobReport(pawl: Pawl, moment: Date | number, id: string): Promise<CommandReport> {
   const info = await pawl.at(moment).get(id)
   if (info === null) {
     throw new WrongUsage(`There was no job '${id}' at ${momentText(moment)}.`)

@@ -122,7 +122,7 @@ interface Imported {
 /** A job that has begun elsewhere is not begun again here, unless that is asked for. */
 const NOT_BEGUN: ReadonlySet<JobState> = new Set(['CREATED', 'QUEUED', 'RETRYING'])
 
-interface Line {
+interface ImportLine {
   readonly number: number
   readonly definition: AnyJob
   readonly input: unknown
@@ -130,7 +130,7 @@ interface Line {
 }
 
 /** Null: it is passed over. Throws what is wrong with it. */
-function readLine(text: string, number: number, isAll: boolean): Line | null {
+function readLine(text: string, number: number, isAll: boolean): ImportLine | null {
   const given = parsed(text, number)
   const { was, ...rest } = given
   const state = (was as { state?: JobState } | undefined)?.state
@@ -152,7 +152,7 @@ function readLine(text: string, number: number, isAll: boolean): Line | null {
       ...Object.fromEntries(policy),
     }) as AnyJob,
     input,
-    options: options as SubmitOptions,
+    options,
   }
 }
 
@@ -178,7 +178,7 @@ class Importer {
   #refusals = 0
   #submitted = 0
   #skipped = 0
-  #batch: Line[] = []
+  #batch: ImportLine[] = []
 
   constructor(pawl: Pawl) {
     this.#pawl = pawl
@@ -203,7 +203,7 @@ class Importer {
     )
     submitted.forEach((one, i) => {
       if (one.status === 'fulfilled') this.#submitted += 1
-      else this.#refuse((batch[i] as Line).number, one.reason)
+      else this.#refuse((batch[i] as ImportLine).number, one.reason)
     })
     this.#progress.update(this.#submitted)
   }

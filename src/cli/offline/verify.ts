@@ -77,8 +77,7 @@ export const VERIFY: CliCommand = {
         value: { isWell, ...report },
         text: (styles) => {
           const figures = Object.entries(others)
-            .filter(([, value]) => typeof value === 'number')
-            .map(([name, value]) => `${value} ${name}`)
+            .flatMap(([name, value]) => (typeof value === 'number' ? [`${value} ${name}`] : []))
             .join(', ')
           const place = shownStore(store)
           return isWell

@@ -9,7 +9,16 @@ import { WrongUsage } from '../failure.ts'
 import { durationFrom, flagOf, jsonFrom, timeFrom } from '../option-values.ts'
 
 /** How a property is typed. */
-type Kind = 'text' | 'choice' | 'whole' | 'flag' | 'list' | 'time' | 'duration' | 'rate' | 'json'
+type TypedKind =
+  | 'text'
+  | 'choice'
+  | 'whole'
+  | 'flag'
+  | 'list'
+  | 'time'
+  | 'duration'
+  | 'rate'
+  | 'json'
 
 export interface CommandInput {
   readonly arguments: readonly ArgumentTerms[]
@@ -30,12 +39,12 @@ function within(schema: JsonSchema): JsonSchema {
   return others.length === 1 ? (others[0] as JsonSchema) : { ...schema, anyOf: others }
 }
 
-function kindOf(given: JsonSchema): Kind {
+function kindOf(given: JsonSchema): TypedKind {
   const schema = within(given)
   const { type, enum: values, maximum, anyOf, properties } = schema
   if (anyOf !== undefined) {
-    const types = anyOf.map((one) => one.type)
-    return types.includes('string') && types.includes('integer') ? 'duration' : 'json'
+    const types = new Set(anyOf.map((one) => one.type))
+    return types.has('string') && types.has('integer') ? 'duration' : 'json'
   }
   if (values !== undefined) return 'choice'
   if (type === 'integer') return maximum === LATEST_TIME_MS ? 'time' : 'whole'
@@ -46,7 +55,7 @@ function kindOf(given: JsonSchema): Kind {
   return 'json'
 }
 
-const PLACEHOLDERS: Readonly<Record<Exclude<Kind, 'flag'>, string>> = {
+const PLACEHOLDERS: Readonly<Record<Exclude<TypedKind, 'flag'>, string>> = {
   text: '<text>',
   choice: '<choice>',
   whole: '<n>',
@@ -57,7 +66,7 @@ const PLACEHOLDERS: Readonly<Record<Exclude<Kind, 'flag'>, string>> = {
   json: '<json>',
 }
 
-const HOW: Partial<Record<Kind, string>> = {
+const HOW: Partial<Record<TypedKind, string>> = {
   time: 'A date, or 10m for ten minutes ago',
   duration: '30s, 5m, 2h, 7d',
   rate: 'Such as 100/1s',
@@ -69,7 +78,7 @@ function saysOf(name: string, schema: JsonSchema): string {
   const meaning = (schema.description ?? '')
     .replace('the name of the token', 'your name')
     .replace(/\.$/, '')
-  const isOfTime = kind === 'time' && /^Milliseconds since 1970/.test(meaning)
+  const isOfTime = kind === 'time' && meaning.startsWith('Milliseconds since 1970')
   const parts = [isOfTime ? '' : meaning, HOW[kind] ?? '', isNullable(schema) ? `or '${NONE}'` : '']
   const told = parts.filter((part) => part !== '').join('; ')
   return told === '' ? capital(name.replaceAll(/[A-Z]/g, (one) => ` ${one.toLowerCase()}`)) : told
@@ -92,17 +101,18 @@ export function commandInput(operation: Operation, terms: CommandTerms): Command
       says: argumentSays(name, properties[name] as JsonSchema),
       isRequired: required.includes(name),
     })),
-    options: options.map(([name, schema]) => {
-      const flag = flagFor(terms, name)
-      const kind = kindOf(schema)
-      const values = within(schema).enum
-      return {
-        flags: kind === 'flag' ? flag : `${flag} ${PLACEHOLDERS[kind]}`,
-        says: saysOf(name, schema),
-        ...(values === undefined ? {} : { choices: values }),
-        ...(kind === 'list' ? { isMany: true } : {}),
-      }
-    }),
+    options: options.map(([name, schema]) => optionOf(flagFor(terms, name), name, schema)),
+  }
+}
+
+function optionOf(flag: string, name: string, schema: JsonSchema): OptionTerms {
+  const kind = kindOf(schema)
+  const values = within(schema).enum
+  return {
+    flags: kind === 'flag' ? flag : `${flag} ${PLACEHOLDERS[kind]}`,
+    says: saysOf(name, schema),
+    ...(values === undefined ? {} : { choices: values }),
+    ...(kind === 'list' ? { isMany: true } : {}),
   }
 }
 

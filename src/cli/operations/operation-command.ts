@@ -23,9 +23,10 @@ import { stopSignals } from '../stop-signals.ts'
 import { eventText } from './event-text.ts'
 import { commandInput, flagFor, readInput } from './input-options.ts'
 import { itemsOf, outputText } from './output-text.ts'
+import { callServer, isForServer } from './server-call.ts'
 
 type Input = Readonly<Record<string, unknown>>
-type Answer = Readonly<Record<string, unknown>>
+type OperationAnswer = Readonly<Record<string, unknown>>
 
 const NO_DEFINITIONS: OperationContext['definitions'] = new Map()
 
@@ -113,10 +114,18 @@ function contextFor(pawl: Pawl, signal: AbortSignal): OperationContext {
   return { pawl, by: userName(), definitions: NO_DEFINITIONS, signal }
 }
 
-function answer(operation: Operation, context: OperationContext, input: Input): Promise<Answer> {
+function answer(
+  operation: Operation,
+  context: OperationContext,
+  input: Input,
+): Promise<OperationAnswer> {
   const name = operation.name as CallName
   if (!isCall(name)) throw new TypeError(`${operation.name} is the server's own.`)
-  return runOperation(name, context, input as OperationInput<typeof name>) as Promise<Answer>
+  return runOperation(
+    name,
+    context,
+    input as OperationInput<typeof name>,
+  ) as Promise<OperationAnswer>
 }
 
 async function perform(
@@ -125,53 +134,69 @@ async function perform(
   call: CommandCall,
   input: Input,
 ): Promise<CommandResult> {
-  return withStore(
-    call,
-    async (pawl) => {
-      const isDry = input['dryRun'] === true
-      if (terms.asks && !isDry) await call.ask(await consequence(operation, terms, pawl, input))
-      const run = (signal: AbortSignal): Promise<Answer> => {
-        const context = contextFor(pawl, signal)
-        if (operation.kind === 'long') return withReports(operation, terms, context, input)
-        return operation.kind === 'poll'
-          ? waited(operation, context, input)
-          : answer(operation, context, input)
-      }
-      // Ctrl-C ends what is short at once: a store is safe to be left at any moment.
-      const isShort = operation.kind === 'call'
-      const given = isShort ? await run(new AbortController().signal) : await interruptible(run)
-      tellMore(call, given)
-      const items = itemsOf(operation, given)
-      return {
-        exitCode: exitCodeFor(operation, given),
-        report: {
-          value: given,
-          ...(items === undefined ? {} : { items }),
-          text: (styles) => outputText(styles, operation, given),
-        },
-      }
+  const given = isForServer(operation, call.settings)
+    ? await callServer(operation, call.settings, withActor(operation, input))
+    : await withStore(call, (pawl) => performOn(pawl, operation, terms, call, input), {
+        isMade: MAKING.has(operation.name),
+      })
+  tellMore(call, given)
+  const items = itemsOf(operation, given)
+  return {
+    exitCode: exitCodeFor(operation, given),
+    report: {
+      value: given,
+      ...(items === undefined ? {} : { items }),
+      text: (styles) => outputText(styles, operation, given),
     },
-    { isMade: operation.name === 'jobs.submit' || operation.name === 'schedules.set' },
-  )
+  }
 }
 
-/** What is asked before: of many jobs, with how many there are. */
-async function consequence(
+/** These make a store that is not there. */
+const MAKING: ReadonlySet<string> = new Set(['jobs.submit', 'schedules.set'])
+
+function withActor({ input: { properties = {} } }: Operation, input: Input): Input {
+  return 'by' in properties && input['by'] === undefined ? { ...input, by: userName() } : input
+}
+
+async function performOn(
+  pawl: Pawl,
   operation: Operation,
   terms: CommandTerms,
+  call: CommandCall,
+  input: Input,
+): Promise<OperationAnswer> {
+  if (terms.asks && input['dryRun'] !== true) await askBefore(operation, terms, call, pawl, input)
+  const run = (signal: AbortSignal): Promise<OperationAnswer> => {
+    const context = contextFor(pawl, signal)
+    if (operation.kind === 'long') return withReports(operation, terms, context, input)
+    return operation.kind === 'poll'
+      ? waited(operation, context, input)
+      : answer(operation, context, input)
+  }
+  // Ctrl-C ends what is short at once: a store is safe to be left at any moment.
+  return operation.kind === 'call' ? run(new AbortController().signal) : interruptible(run)
+}
+
+/** Of many jobs, with how many there are. */
+function askBefore(
+  operation: Operation,
+  terms: CommandTerms,
+  call: CommandCall,
   pawl: Pawl,
   input: Input,
-): Promise<string> {
-  const words = terms.positional.map((name) => input[name]).filter((one) => one !== undefined)
+): Promise<void> {
+  const words = terms.positional.flatMap((name) => (name in input ? [typed(input[name])] : []))
   const head = `pawl ${[terms.words, ...words].join(' ')}: ${operation.changes ?? ''}`
-  if (operation.kind !== 'long') return head
-  const context = contextFor(pawl, new AbortController().signal)
-  const { by: _by, reason: _reason, rate: _rate, ...filter } = input
-  const preview =
-    operation.name === 'bulk.run'
-      ? await answer(OPERATIONS['bulk.preview'], context, filter)
-      : await answer(operation, context, { ...input, dryRun: true })
-  return `${head} It is meant for ${String(preview['done'])} jobs.`
+  if (operation.kind !== 'long') return call.ask(head)
+  return call.ask(head, async () => {
+    const context = contextFor(pawl, new AbortController().signal)
+    const { by: _by, reason: _reason, rate: _rate, ...filter } = input
+    const preview =
+      operation.name === 'bulk.run'
+        ? await answer(OPERATIONS['bulk.preview'], context, filter)
+        : await answer(operation, context, { ...input, dryRun: true })
+    return `It is meant for ${String(preview['done'])} jobs.`
+  })
 }
 
 async function withReports(
@@ -179,7 +204,7 @@ async function withReports(
   terms: CommandTerms,
   context: OperationContext,
   input: Input,
-): Promise<Answer> {
+): Promise<OperationAnswer> {
   const progress = new Progress(terms.words)
   const onProgress = ({ done, matched }: BulkReport): void => progress.update(done, matched)
   try {
@@ -194,7 +219,7 @@ async function waited(
   operation: Operation,
   context: OperationContext,
   input: Input,
-): Promise<Answer> {
+): Promise<OperationAnswer> {
   if (input['waitMs'] !== undefined) return answer(operation, context, input)
   for (;;) {
     const given = await answer(operation, context, { ...input, waitMs: LONGEST_POLL_WAIT_MS })
@@ -203,7 +228,7 @@ async function waited(
   }
 }
 
-function exitCodeFor({ name }: Operation, given: Answer): ExitCode {
+function exitCodeFor({ name }: Operation, given: OperationAnswer): ExitCode {
   if (name === 'health') return given['isWell'] === true ? 'done' : 'no'
   if (name === 'jobs.result') {
     const { state, isOver } = given
@@ -214,9 +239,9 @@ function exitCodeFor({ name }: Operation, given: Answer): ExitCode {
 }
 
 /** A page that is not the last one. */
-function tellMore({ printer }: CommandCall, { next }: Answer): void {
-  if (printer.format !== 'text' || next === null || next === undefined) return
-  printer.note(`There are more: --after ${String(next)}`)
+function tellMore({ printer }: CommandCall, { next }: OperationAnswer): void {
+  if (printer.format !== 'text' || (typeof next !== 'number' && typeof next !== 'string')) return
+  printer.note(`There are more: --after ${next}`)
 }
 
 /** A value of a stream has its offset in it; an entry has its position beside it. */

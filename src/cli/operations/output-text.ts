@@ -20,19 +20,19 @@ import type { Operation } from '../../protocol/index.ts'
 import { jobFacts, JOB_COLUMNS } from '../job-text.ts'
 import type { Styles } from '../styles.ts'
 import { stateText } from '../styles.ts'
-import type { Column } from '../table.ts'
+import type { TextColumn } from '../table.ts'
 import { factsText, plainText, tableText, timeText } from '../table.ts'
 
-type Answer = Readonly<Record<string, unknown>>
+type OperationAnswer = Readonly<Record<string, unknown>>
 
 /** The lists of an answer, and how their items are shown. */
 interface Listing {
   readonly property: string
-  readonly columns: readonly Column<never>[]
+  readonly columns: readonly TextColumn<never>[]
 }
 
-function columns<T>(...all: readonly Column<T>[]): readonly Column<never>[] {
-  return all as unknown as readonly Column<never>[]
+function columns<T>(...all: readonly TextColumn<T>[]): readonly TextColumn<never>[] {
+  return all
 }
 
 function seconds(time: Date | string | null): string {
@@ -165,7 +165,10 @@ const LISTINGS: Readonly<Record<string, Listing>> = {
 }
 
 /** What `-o jsonl` prints a line of for each. */
-export function itemsOf({ name }: Operation, answer: Answer): readonly unknown[] | undefined {
+export function itemsOf(
+  { name }: Operation,
+  answer: OperationAnswer,
+): readonly unknown[] | undefined {
   const property = LISTINGS[name]?.property ?? (name === 'counts' ? 'groups' : undefined)
   const found = property === undefined ? undefined : answer[property]
   return Array.isArray(found) ? (found as unknown[]) : undefined
@@ -204,7 +207,7 @@ const TEXTS: Readonly<Record<string, (styles: Styles, answer: never) => string>>
   'past.counts': (styles, answer: CountedJobs) => statesText(styles, answer),
 }
 
-export function outputText(styles: Styles, operation: Operation, answer: Answer): string {
+export function outputText(styles: Styles, operation: Operation, answer: OperationAnswer): string {
   const { name, changes } = operation
   const text = TEXTS[name]
   if (text !== undefined) return text(styles, answer as never)

@@ -22,7 +22,7 @@ export class Screen {
   }
 
   static get isThere(): boolean {
-    return process.stdout.isTTY === true && process.stdin.isTTY === true
+    return process.stdout.isTTY && process.stdin.isTTY
   }
 
   static isEnd(key: string): boolean {

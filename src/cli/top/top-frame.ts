@@ -38,11 +38,11 @@ export function frameLines(
     ratesLine(styles, rates, 'failed', 'lost', size),
   ]
   const people = peopleLines(styles, state, size, trouble)
-  const left = Math.max(0, size.rows - head.length - people.length - 2)
+  const room = Math.max(0, size.rows - head.length - people.length - 2)
   // Queues get what workers leave, and the other way round.
-  const queueShare = Math.max(Math.ceil(left / 2), left - state.workers.length - 1)
+  const queueShare = Math.max(Math.ceil(room / 2), room - state.workers.length - 1)
   const queues = section(styles, QUEUE_HEAD, queueLines(state, size), queueShare)
-  const workers = section(styles, WORKER_HEAD, workerLines(state, size), left - queues.length)
+  const workers = section(styles, WORKER_HEAD, workerLines(state, size), room - queues.length)
   return [...head, '', ...queues, '', ...workers, ...people].slice(0, size.rows)
 }
 
@@ -86,12 +86,12 @@ function grouped(count: number): string {
 function ratesLine(
   styles: Styles,
   rates: RateHistory,
-  left: RateName,
-  right: RateName,
+  first: RateName,
+  second: RateName,
   { columns }: FrameSize,
 ): string {
   const width = Math.floor((columns - 2) / 2)
-  return [left, right].map((name) => rateText(styles, rates.of(name), name, width)).join('  ')
+  return [first, second].map((name) => rateText(styles, rates.of(name), name, width)).join('  ')
 }
 
 function rateText(

@@ -1,6 +1,7 @@
 /**
  * `top`: what goes on in a store, live on the terminal, until `q` or Ctrl-C.
  */
+import { EventEmitter, once } from 'node:events'
 import type { Pawl } from '../../engine/index.ts'
 import { followOperation } from '../../operations/index.ts'
 import { repeatEvery, systemClock } from '../../store/clock.ts'
@@ -32,7 +33,7 @@ export const TOP: CliCommand = {
       throw new WrongUsage('`pawl top` draws on a terminal, and there is none: write --once.')
     }
     return withStore<CommandResult | void>(call, (pawl) =>
-      isLive ? live(call, pawl) : once(call, pawl),
+      isLive ? live(call, pawl) : printOnce(call, pawl),
     )
   },
 }
@@ -42,7 +43,7 @@ function read(call: CommandCall, pawl: Pawl, before: TopState | null): Promise<T
   return readTopState(pawl, shownStore(call.settings.store), at, before)
 }
 
-async function once(call: CommandCall, pawl: Pawl): Promise<CommandResult> {
+async function printOnce(call: CommandCall, pawl: Pawl): Promise<CommandResult> {
   const state = await read(call, pawl, null)
   return {
     report: {
@@ -57,18 +58,15 @@ async function once(call: CommandCall, pawl: Pawl): Promise<CommandResult> {
 
 async function live(call: CommandCall, pawl: Pawl): Promise<void> {
   const rates = new RateHistory()
-  let end: () => void = () => undefined
-  const ended = new Promise<void>((resolve) => {
-    end = resolve
-  })
+  const keys = new EventEmitter<{ end: [] }>()
+  const quit = once(keys, 'end')
   const stop = stopSignals()
-  void stop.asked.then(end)
   const view = new LiveView(call, pawl, rates, (key) => {
-    if (Screen.isEnd(key)) end()
+    if (Screen.isEnd(key)) keys.emit('end')
   })
   const watching = countEntries(pawl, rates, (why) => view.fail(why))
   await view.begin()
-  await ended
+  await Promise.race([quit, stop.asked])
   view.end()
   stop.dispose()
   // What waits for the next entry ends with the store.
