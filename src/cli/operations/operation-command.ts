@@ -77,7 +77,7 @@ function commandOf(operation: Operation, terms: CommandTerms): CliCommand {
     name: terms.words,
     group: groupOf(operation),
     says: terms.summary,
-    details: changes === null ? says : `${says} ${changes}`,
+    intro: changes === null ? says : `${says} ${changes}`,
     ...input,
     examples: [exampleOf(operation, terms)],
     run: (call) => {
@@ -195,7 +195,7 @@ function askBefore(
       operation.name === 'bulk.run'
         ? await answer(OPERATIONS['bulk.preview'], context, filter)
         : await answer(operation, context, { ...input, dryRun: true })
-    return `It is meant for ${String(preview['done'])} jobs.`
+    return `It is meant for ${String(preview['matched'])} jobs.`
   })
 }
 
