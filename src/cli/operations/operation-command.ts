@@ -22,11 +22,11 @@ import { withStore } from '../store-session.ts'
 import { stopSignals } from '../stop-signals.ts'
 import { eventText } from './event-text.ts'
 import { commandInput, flagFor, readInput } from './input-options.ts'
+import type { OperationAnswer } from './output-text.ts'
 import { itemsOf, outputText } from './output-text.ts'
 import { callServer, isForServer } from './server-call.ts'
 
 type Input = Readonly<Record<string, unknown>>
-type OperationAnswer = Readonly<Record<string, unknown>>
 
 const NO_DEFINITIONS: OperationContext['definitions'] = new Map()
 

@@ -127,7 +127,7 @@ describe('jobs', () => {
     expect(history.out).toMatch(
       /JobSubmitted\s+QUEUED\s+\S+\n[\s\S]*ExecutionCommitted\s+SUCCEEDED\s+tester/,
     )
-    expect(explained.out).toMatch(new RegExp(`^${id}  SUCCEEDED\\n- .*over`, 'm'))
+    expect(explained.out).toMatch(new RegExp(`^${id}  SUCCEEDED\\n- .*never runs again`, 'm'))
     expect(executions.executions).toMatchObject([{ status: 'DONE' }])
     expect(counts.out).toMatch(/^1 jobs {2}SUCCEEDED 1\n {2}mail: 1 jobs/)
     const types = followed.out

@@ -1,6 +1,7 @@
 /**
  * The programs that run until they are told to stop: `dev`, `serve`, `work`, by the real binary.
  */
+import { existsSync } from 'node:fs'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { ChildProcess } from 'node:child_process'
@@ -71,7 +72,7 @@ describe('pawl work', () => {
     const cwd = await userFolder()
     await writeFile(
       join(cwd, 'jobs.cjs'),
-      `const { job } = require('pawl')\nexports.all = [job('slow', { run: ({ progress }) => new Promise((done) => {\n  progress('began')\n  process.on('SIGTERM', () => setImmediate(() => done('ended well')))\n}) })]\n`,
+      `const { job } = require('pawl')\nexports.all = [job('slow', { run: () => new Promise((done) => {\n  require('node:fs').writeFileSync('began', '')\n  process.on('SIGTERM', () => setImmediate(() => done('ended well')))\n}) })]\n`,
     )
     const store = `sqlite:${join(cwd, 'jobs.db')}`
     const pawl = await open(store)
@@ -81,7 +82,7 @@ describe('pawl work', () => {
       cwd,
     })
     const output = outputOf(child)
-    await expect.poll(async () => (await pawl.get(id))?.progress).toBe('began')
+    await expect.poll(() => existsSync(join(cwd, 'began'))).toBe(true)
     expect(await stopped(child)).toBe(0)
     expect(output.err).toMatch(/pawl work\n[\s\S]*jobs\s+slow\n[\s\S]*Takes no more jobs/)
     expect(await pawl.get(id)).toMatchObject({ state: 'SUCCEEDED', output: 'ended well' })
