@@ -592,7 +592,8 @@ export class Pawl {
   #giveAccess(): void {
     const { store } = this.#parts
     const [listeners, presence] = [this.#commandListeners, this.#presenceLoop]
-    giveAccess(this, { store, now: this.#now, listeners, presence })
+    const definitionOf: DefinitionOf = (type) => this.#definitions.get(type) ?? null
+    giveAccess(this, { store, now: this.#now, definitionOf, listeners, presence })
   }
 
   #newHandleParts(): HandleParts {
