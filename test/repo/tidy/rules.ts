@@ -33,6 +33,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
   kernel: [],
   log: ['kernel'],
   protocol: ['kernel'],
+  lab: ['kernel'],
   store: ['kernel', 'log', 'protocol'],
   definition: ['kernel'],
   worker: ['kernel', 'store', 'definition'],
@@ -52,6 +53,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
   ],
   cli: [
     'kernel',
+    'lab',
     'log',
     'protocol',
     'store',
@@ -64,6 +66,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
   ],
   testing: [
     'kernel',
+    'lab',
     'log',
     'protocol',
     'store',
