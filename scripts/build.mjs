@@ -25,6 +25,7 @@ await build({
   absWorkingDir: root,
   entryPoints: {
     index: 'src/index.ts',
+    'cli/main': 'src/cli/main.ts',
     'kernel/index': 'src/kernel/index.ts',
     'push/index': 'src/push/index.ts',
     'server/index': 'src/server/index.ts',

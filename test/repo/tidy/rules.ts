@@ -33,6 +33,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
   kernel: [],
   log: ['kernel'],
   protocol: ['kernel'],
+  lab: ['kernel'],
   store: ['kernel', 'log', 'protocol'],
   definition: ['kernel'],
   worker: ['kernel', 'store', 'definition'],
@@ -54,6 +55,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
   ],
   cli: [
     'kernel',
+    'lab',
     'log',
     'protocol',
     'store',
@@ -67,6 +69,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
   ],
   testing: [
     'kernel',
+    'lab',
     'log',
     'protocol',
     'store',
