@@ -27,6 +27,7 @@ await build({
     index: 'src/index.ts',
     'cli/main': 'src/cli/main.ts',
     'kernel/index': 'src/kernel/index.ts',
+    'push/index': 'src/push/index.ts',
     'server/index': 'src/server/index.ts',
     'store/index': 'src/store/index.ts',
     'testing/index': 'src/testing/index.ts',

@@ -3,6 +3,7 @@
  */
 import { InvalidDefinition } from '../definition/index.ts'
 import type { BulkOptions, BulkReport, Pawl, RedriveOptions, Snapshot } from '../engine/index.ts'
+import { untilAborted } from '../engine/client/handle.ts'
 import { UnknownJob } from '../engine/index.ts'
 import type { OperationInput, OperationName } from '../protocol/index.ts'
 import type {
@@ -175,13 +176,14 @@ export const ENGINE_EVENTS: EventFunctions<'bulk.events' | 'store.watch'> = {
     reports(context.signal, (signal, onProgress) =>
       bulk({ ...context, signal }, input, false, onProgress),
     ),
-  'store.watch': async ({ pawl }, { from, new: isNew }, last) => {
+  'store.watch': async ({ pawl, signal }, { from, new: isNew }, last) => {
     const { store } = engineOf(pawl)
     if (isNew === true && from !== undefined) {
       throw new InvalidDefinition('`from` and `new` do not go together: write one.')
     }
     const isFromNow = isNew === true && last === null
-    return entryEvents(isFromNow ? await store.watchNew() : store.watch(last ?? from ?? 0))
+    const entries = isFromNow ? await store.watchNew() : store.watch(last ?? from ?? 0)
+    return entryEvents(untilAborted(entries, signal))
   },
 }
 

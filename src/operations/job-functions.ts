@@ -16,7 +16,13 @@ import { ResultTimeout, UnknownJob } from '../engine/index.ts'
 import { isFinal, PawlError } from '../kernel/index.ts'
 import type { OperationInput, OperationName } from '../protocol/index.ts'
 import { nowUs } from '../store/clock.ts'
-import type { EventFunctions, OperationContext, OperationFunctions } from './operation-context.ts'
+import type { PositionedEntry } from '../store/index.ts'
+import type {
+  EventFunctions,
+  OperationContext,
+  OperationEvent,
+  OperationFunctions,
+} from './operation-context.ts'
 import { actorOf, definitionFor, done, engineOf, optionsOf } from './operation-context.ts'
 
 type OfJobs =
@@ -164,7 +170,7 @@ export const JOB_FUNCTIONS: OperationFunctions<OfJobs> = {
     context.pawl.resolveEffect(input.job, input.effect, optionsOf(context, input, 'job', 'effect')),
   ),
   'messages.send': send,
-  'inbox.list': async ({ pawl }, input) => ({ questions: await pawl.inbox(input) }),
+  'inbox.list': ({ pawl }, input) => pawl.inbox(input),
   'inbox.answer': done((context, input) => {
     const options = optionsOf(context, input, 'job', 'name', 'value')
     return context.pawl.answer(input, input.value, { ...options, by: options.by ?? context.by })
@@ -172,30 +178,30 @@ export const JOB_FUNCTIONS: OperationFunctions<OfJobs> = {
 }
 
 export const JOB_EVENTS: EventFunctions<'jobs.events' | 'jobs.stream.events'> = {
-  'jobs.events': async ({ pawl }, { job, from = 0 }, last) => {
+  'jobs.events': async ({ pawl, signal }, { job, from = 0 }, last) => {
     const handle = pawl.handle(job)
     // BEFORE the first event: that there is no such job is an answer, and no event.
     await handle.state()
-    return jobEvents(handle, last ?? from)
+    return jobEvents(handle.events({ signal }), last ?? from)
   },
-  'jobs.stream.events': async ({ pawl }, { job, stream, from, ...choice }, last) => {
+  'jobs.stream.events': async ({ pawl, signal }, { job, stream, from, ...choice }, last) => {
     await streamAddress(engineOf(pawl).store, job, choice)
     const first = last === null ? (from ?? 0) : last + 1
-    return streamEvents(pawl.handle(job).stream(stream, { ...choice, from: first }))
+    return streamEvents(pawl.handle(job).stream(stream, { ...choice, from: first, signal }))
   },
 }
 
 async function* jobEvents(
-  handle: Handle,
+  entries: AsyncIterable<PositionedEntry>,
   after: number,
-): AsyncGenerator<{ id: number; data: unknown }, void> {
-  for await (const { position, entry } of handle.events()) {
+): AsyncGenerator<OperationEvent, void> {
+  for await (const { position, entry } of entries) {
     if (position > after) yield { id: position, data: entry }
   }
 }
 
 async function* streamEvents(
   items: AsyncIterable<StreamItem>,
-): AsyncGenerator<{ id: number; data: unknown }, void> {
+): AsyncGenerator<OperationEvent, void> {
   for await (const item of items) yield { id: item.offset, data: item }
 }

@@ -74,6 +74,7 @@ const OTHER_OPERATIONS = {
   counts: operation({
     path: '/v1/counts',
     roles: ['read', 'operate'],
+    scope: 'filter',
     command: { words: 'counts', summary: 'Count jobs by state, and by what they are' },
     says: 'How many jobs are in each state, also by type, queue, tag or error. It counts no jobs: the store keeps the counts.',
     input: object(
@@ -106,6 +107,7 @@ const OTHER_OPERATIONS = {
   'past.show': operation({
     path: '/v1/past/jobs/{job}',
     roles: ['read', 'operate'],
+    scope: 'job',
     command: { words: 'at show', summary: 'Show a job as it was', positional: ['job'] },
     says: 'A job as it was at a moment. Say `time` or `position`.',
     input: object({ job }, pastMoment),
@@ -116,6 +118,7 @@ const OTHER_OPERATIONS = {
   'past.list': operation({
     path: '/v1/past/jobs',
     roles: ['read', 'operate'],
+    scope: 'filter',
     command: { words: 'at list', summary: 'List jobs as they were' },
     says: 'Jobs as they were at a moment, in order of submission. A page costs as much as all before it.',
     input: object({}, { ...pastMoment, ...pastFilter, after, limit }),
@@ -126,6 +129,7 @@ const OTHER_OPERATIONS = {
   'past.counts': operation({
     path: '/v1/past/counts',
     roles: ['read', 'operate'],
+    scope: 'filter',
     command: { words: 'at counts', summary: 'Count jobs as they were' },
     says: 'How many jobs were in each state at a moment, of all, by type and by queue. It reads the history.',
     input: object({}, { ...pastMoment, ...pastFilter }),
@@ -145,6 +149,7 @@ const OTHER_OPERATIONS = {
     method: 'POST',
     path: '/v1/bulk/preview',
     roles: ['read', 'operate'],
+    scope: 'filter',
     command: {
       words: 'bulk preview',
       summary: 'Count what bulk would do, and do nothing',
@@ -160,6 +165,7 @@ const OTHER_OPERATIONS = {
     path: '/v1/bulk/run',
     kind: 'long',
     roles: ['operate'],
+    scope: 'filter',
     command: {
       words: 'bulk',
       summary: 'Do something to all jobs that a filter matches',
@@ -183,6 +189,7 @@ const OTHER_OPERATIONS = {
     path: '/v1/bulk/events',
     kind: 'events',
     roles: ['operate'],
+    scope: 'filter',
     command: { none: 'It is `bulk.run`, whose command shows progress.' },
     says: 'As `bulk.run`; sends after each batch how far it is, and the whole report as the last event.',
     changes: 'What the action changes, for each job.',
@@ -200,6 +207,7 @@ const OTHER_OPERATIONS = {
   'queues.list': operation({
     path: '/v1/queues',
     roles: ['read', 'operate'],
+    scope: 'none',
     command: { words: 'queues', summary: 'List queues, with what is in them' },
     says: 'Queues that were configured, or that jobs are in, with how many jobs are in which state.',
     input: object({}),
@@ -214,6 +222,7 @@ const OTHER_OPERATIONS = {
   'limits.show': operation({
     path: '/v1/limits/{limit}',
     roles: ['read', 'operate'],
+    scope: 'none',
     command: { words: 'limits', summary: 'Show what is used of a limit', positional: ['limit'] },
     says: 'What is used of a limit that definitions declare, such as one by tenant.',
     input: object({ limit: about('The key of the limit.', key) }),
@@ -223,6 +232,7 @@ const OTHER_OPERATIONS = {
   'schedules.show': operation({
     path: '/v1/schedules/{schedule}',
     roles: ['read', 'operate'],
+    scope: 'none',
     command: {
       words: 'schedules show',
       summary: 'Show a schedule, with its next times',
@@ -244,6 +254,7 @@ const OTHER_OPERATIONS = {
     path: '/v1/schedules/{schedule}',
     method: 'POST',
     roles: ['operate'],
+    scope: 'none',
     command: {
       words: 'schedules set',
       summary: 'Set a schedule, or change it',
@@ -290,6 +301,7 @@ const OTHER_OPERATIONS = {
     path: '/v1/quarantine/redrive',
     kind: 'long',
     roles: ['operate'],
+    scope: 'filter',
     command: {
       words: 'quarantine retry',
       summary: 'Try many jobs in quarantine again',
@@ -309,6 +321,7 @@ const OTHER_OPERATIONS = {
     path: '/v1/quarantine/discard',
     kind: 'long',
     roles: ['operate'],
+    scope: 'filter',
     command: {
       words: 'quarantine discard',
       summary: 'Give up many jobs in quarantine',
@@ -324,6 +337,7 @@ const OTHER_OPERATIONS = {
   'queues.show': operation({
     path: '/v1/queues/{queue}',
     roles: ['read', 'operate'],
+    scope: 'queue',
     command: { words: 'queues show', summary: 'Show a queue', positional: ['queue'] },
     says: 'A queue: whether it is paused, its bounds, and how many jobs wait.',
     input: object({ queue: name }),
@@ -333,6 +347,7 @@ const OTHER_OPERATIONS = {
   'queues.pause': operation({
     path: '/v1/queues/{queue}/pause',
     roles: ['operate'],
+    scope: 'queue',
     command: { words: 'pause', summary: 'Pause a queue', positional: ['queue'] },
     says: 'Nothing more of the queue is handed out. What runs goes on.',
     changes: 'The queue is paused.',
@@ -343,6 +358,7 @@ const OTHER_OPERATIONS = {
   'queues.resume': operation({
     path: '/v1/queues/{queue}/resume',
     roles: ['operate'],
+    scope: 'queue',
     command: { words: 'resume', summary: 'Resume a queue', positional: ['queue'] },
     says: 'Hands out jobs of the queue again.',
     changes: 'The queue is not paused.',
@@ -353,6 +369,7 @@ const OTHER_OPERATIONS = {
   'queues.configure': operation({
     path: '/v1/queues/{queue}/configure',
     roles: ['operate'],
+    scope: 'queue',
     command: {
       words: 'queues configure',
       summary: 'Set the bounds of a queue, as a whole',
@@ -376,6 +393,7 @@ const OTHER_OPERATIONS = {
   'schedules.list': operation({
     path: '/v1/schedules',
     roles: ['read', 'operate'],
+    scope: 'none',
     command: { words: 'schedules', summary: 'List schedules' },
     says: 'All schedules that are set.',
     input: object({}),
@@ -393,6 +411,7 @@ const OTHER_OPERATIONS = {
   'schedules.remove': operation({
     path: '/v1/schedules/{schedule}/remove',
     roles: ['operate'],
+    scope: 'none',
     command: {
       words: 'schedules remove',
       summary: 'Remove a schedule',
@@ -409,6 +428,7 @@ const OTHER_OPERATIONS = {
   'schedules.pause': operation({
     path: '/v1/schedules/{schedule}/pause',
     roles: ['operate'],
+    scope: 'none',
     command: { words: 'schedules pause', summary: 'Pause a schedule', positional: ['schedule'] },
     says: 'Pauses a schedule: it makes no jobs.',
     changes: 'The schedule is paused.',
@@ -420,6 +440,7 @@ const OTHER_OPERATIONS = {
   'schedules.resume': operation({
     path: '/v1/schedules/{schedule}/resume',
     roles: ['operate'],
+    scope: 'none',
     command: { words: 'schedules resume', summary: 'Resume a schedule', positional: ['schedule'] },
     says: 'Resumes a schedule that was paused.',
     changes: 'The schedule makes jobs again.',
@@ -431,6 +452,7 @@ const OTHER_OPERATIONS = {
   'workers.list': operation({
     path: '/v1/workers',
     roles: ['read', 'operate'],
+    scope: 'none',
     command: { words: 'workers', summary: 'List the workers of all processes' },
     says: 'The workers of all processes, as they said of themselves in the last seconds.',
     input: object({}),
@@ -442,6 +464,7 @@ const OTHER_OPERATIONS = {
   'quarantine.list': operation({
     path: '/v1/quarantine',
     roles: ['read', 'operate'],
+    scope: 'filter',
     command: { words: 'quarantine', summary: 'List jobs in quarantine' },
     says: 'Jobs that were given up and wait for a person, in order of submission.',
     input: object(
@@ -469,6 +492,7 @@ const OTHER_OPERATIONS = {
   'quarantine.groups': operation({
     path: '/v1/quarantine/groups',
     roles: ['read', 'operate'],
+    scope: 'filter',
     command: {
       words: 'quarantine groups',
       summary: 'Show what went wrong, the most frequent first',
@@ -486,6 +510,7 @@ const OTHER_OPERATIONS = {
   health: operation({
     path: '/v1/health',
     roles: ['read', 'operate'],
+    scope: 'none',
     command: { words: 'health', summary: 'Say whether all is well' },
     says: 'Whether all is well: what is broken, stalled, or waits without a worker.',
     input: object({}),
@@ -495,6 +520,7 @@ const OTHER_OPERATIONS = {
   metrics: operation({
     path: '/v1/metrics',
     roles: ['read', 'operate'],
+    scope: 'none',
     command: { words: 'metrics', summary: 'Show counters and timings' },
     says: 'Counters and timings since the engine was opened.',
     input: object({}),
@@ -504,6 +530,7 @@ const OTHER_OPERATIONS = {
   healthz: operation({
     path: '/healthz',
     roles: [],
+    scope: 'free',
     command: { none: 'It is for what watches the process of a server.' },
     says: 'Whether the process answers. Needs no token, and says nothing else.',
     input: object({}),
@@ -513,6 +540,7 @@ const OTHER_OPERATIONS = {
   readyz: operation({
     path: '/readyz',
     roles: [],
+    scope: 'free',
     command: { none: 'It is for what watches the process of a server.' },
     says: 'Whether the store answers. Needs no token, and says nothing else.',
     input: object({}),
@@ -523,6 +551,7 @@ const OTHER_OPERATIONS = {
   openapi: operation({
     path: '/v1/openapi.json',
     roles: ['submit', 'work', 'read', 'operate'],
+    scope: 'free',
     command: { none: 'It is for clients of a server.' },
     says: 'This catalogue as an OpenAPI 3.1 document.',
     input: object({}),

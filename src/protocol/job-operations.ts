@@ -54,6 +54,7 @@ export const JOB_OPERATIONS = {
   'jobs.submit': operation({
     path: '/v1/jobs',
     roles: ['submit'],
+    scope: 'own',
     command: { words: 'submit', summary: 'Submit a job', positional: ['type', 'input'] },
     says: 'Submits a job: it is durable when this answers. With the same id or key again, it is the same job.',
     changes: 'There is a new job.',
@@ -99,6 +100,7 @@ export const JOB_OPERATIONS = {
   'jobs.list': operation({
     path: '/v1/jobs',
     roles: ['read', 'operate'],
+    scope: 'filter',
     command: { words: 'list', summary: 'List jobs, page by page' },
     says: 'Jobs in order of submission, page by page.',
     input: object(
@@ -119,6 +121,7 @@ export const JOB_OPERATIONS = {
   'jobs.show': operation({
     path: '/v1/jobs/{job}',
     roles: ['read', 'operate', 'submit'],
+    scope: 'job',
     command: { words: 'show', summary: 'Show a job', positional: ['job'] },
     says: 'A job: what was asked for, where it stands, and what came of it.',
     input: object({ job }),
@@ -137,6 +140,7 @@ export const JOB_OPERATIONS = {
   'jobs.history': operation({
     path: '/v1/jobs/{job}/history',
     roles: ['read', 'operate'],
+    scope: 'job',
     command: {
       words: 'history',
       summary: 'Show everything that happened to a job',
@@ -159,6 +163,7 @@ export const JOB_OPERATIONS = {
   'jobs.explain': operation({
     path: '/v1/jobs/{job}/explain',
     roles: ['read', 'operate'],
+    scope: 'job',
     command: { words: 'explain', summary: 'Say why a job is not running', positional: ['job'] },
     says: 'Why a job is not running: every reason that holds now, and what would help.',
     input: object({ job }),
@@ -177,6 +182,7 @@ export const JOB_OPERATIONS = {
   'jobs.cancel': operation({
     path: '/v1/jobs/{job}/cancel',
     roles: ['operate'],
+    scope: 'job',
     command: { words: 'cancel', summary: 'Cancel a job', positional: ['job'], asks: true },
     says: 'Cancels a job.',
     changes: 'The job is cancelled; a handler that runs is told.',
@@ -188,6 +194,7 @@ export const JOB_OPERATIONS = {
   'jobs.release': operation({
     path: '/v1/jobs/{job}/release',
     roles: ['operate', 'submit'],
+    scope: 'job',
     command: {
       words: 'release',
       summary: 'Let a job go that was submitted on hold',
@@ -203,6 +210,7 @@ export const JOB_OPERATIONS = {
   'jobs.retry': operation({
     path: '/v1/jobs/{job}/retry',
     roles: ['operate'],
+    scope: 'job',
     command: { words: 'retry', summary: 'Try a job in quarantine again', positional: ['job'] },
     says: 'Gives a job in quarantine a fresh budget, and a new input if there is one.',
     changes: 'The job is tried again.',
@@ -214,6 +222,7 @@ export const JOB_OPERATIONS = {
   'jobs.discard': operation({
     path: '/v1/jobs/{job}/discard',
     roles: ['operate'],
+    scope: 'job',
     command: {
       words: 'discard',
       summary: 'Give up a job in quarantine',
@@ -230,6 +239,7 @@ export const JOB_OPERATIONS = {
   'jobs.revoke': operation({
     path: '/v1/jobs/{job}/revoke',
     roles: ['operate'],
+    scope: 'job',
     command: {
       words: 'revoke',
       summary: 'Take a job from its worker',
@@ -246,6 +256,7 @@ export const JOB_OPERATIONS = {
   'jobs.force': operation({
     path: '/v1/jobs/{job}/force',
     roles: ['operate'],
+    scope: 'job',
     command: {
       words: 'force',
       summary: 'Set the state of a job',
@@ -265,6 +276,7 @@ export const JOB_OPERATIONS = {
   'jobs.rerun': operation({
     path: '/v1/jobs/{job}/rerun',
     roles: ['operate'],
+    scope: 'job',
     command: { words: 'rerun', summary: 'Run a job that is over again', positional: ['job'] },
     says: 'Runs a job that is over again, as a new job.',
     changes: 'There is a new job, which points to the old one.',
@@ -286,6 +298,7 @@ export const JOB_OPERATIONS = {
   'jobs.reschedule': operation({
     path: '/v1/jobs/{job}/reschedule',
     roles: ['operate'],
+    scope: 'job',
     command: {
       words: 'reschedule',
       summary: 'Change when, where or how urgently a job runs',
@@ -311,6 +324,7 @@ export const JOB_OPERATIONS = {
   'jobs.executions': operation({
     path: '/v1/jobs/{job}/executions',
     roles: ['read', 'operate'],
+    scope: 'job',
     command: { words: 'executions', summary: 'List the attempts at a job', positional: ['job'] },
     says: 'Every attempt at a job, in the order in which they were leased, page by page.',
     input: object(
@@ -337,6 +351,7 @@ export const JOB_OPERATIONS = {
     path: '/v1/jobs/{job}/events',
     kind: 'events',
     roles: ['read', 'operate'],
+    scope: 'job',
     command: {
       words: 'follow',
       summary: 'Print what happens to a job, until it is over',
@@ -352,6 +367,7 @@ export const JOB_OPERATIONS = {
     path: '/v1/jobs/{job}/result',
     kind: 'poll',
     roles: ['submit', 'read', 'operate'],
+    scope: 'job',
     command: { words: 'wait', summary: 'Wait for the end of a job', positional: ['job'] },
     says: 'What a job resulted in, once it is over or waits for a person: the answer may be held so long.',
     input: object({ job }, { waitMs }),
@@ -370,6 +386,7 @@ export const JOB_OPERATIONS = {
   'jobs.stream': operation({
     path: '/v1/jobs/{job}/streams/{stream}',
     roles: ['submit', 'read', 'operate'],
+    scope: 'job',
     command: {
       words: 'stream',
       summary: 'Print what a handler emitted',
@@ -399,6 +416,7 @@ export const JOB_OPERATIONS = {
     path: '/v1/jobs/{job}/streams/{stream}/events',
     kind: 'events',
     roles: ['submit', 'read', 'operate'],
+    scope: 'job',
     command: {
       words: 'stream follow',
       summary: 'Print what a handler emits, until the job is over',
@@ -416,6 +434,7 @@ export const JOB_OPERATIONS = {
   'jobs.erase': operation({
     path: '/v1/jobs/{job}/erase',
     roles: [],
+    scope: 'job',
     command: {
       words: 'erase',
       summary: 'Erase what a job was given and made',
@@ -442,6 +461,7 @@ export const JOB_OPERATIONS = {
   'jobs.resolve': operation({
     path: '/v1/jobs/{job}/resolve',
     roles: ['operate'],
+    scope: 'job',
     command: {
       words: 'resolve',
       summary: 'Say what became of an effect',
@@ -464,6 +484,7 @@ export const JOB_OPERATIONS = {
   'messages.send': operation({
     path: '/v1/jobs/{job}/messages',
     roles: ['submit', 'operate'],
+    scope: 'job',
     command: {
       words: 'send',
       summary: 'Send a message to a job',
@@ -491,9 +512,19 @@ export const JOB_OPERATIONS = {
   'inbox.list': operation({
     path: '/v1/inbox',
     roles: ['read', 'operate'],
+    scope: 'filter',
     command: { words: 'inbox', summary: 'List questions that wait for people' },
     says: 'The questions that wait for people, oldest first.',
-    input: object({}, { for: about('A person or a group.', name), type: name, job, limit }),
+    input: object(
+      {},
+      {
+        for: about('A person or a group.', name),
+        type: name,
+        job,
+        after: about('`next` of the page before.', text(LIMITS.keyChars * 4)),
+        limit,
+      },
+    ),
     output: object({
       questions: list(
         open({
@@ -505,6 +536,10 @@ export const JOB_OPERATIONS = {
           since: date,
         }),
         MOST_PER_PAGE,
+      ),
+      next: about(
+        'Give it as `after` to go on; null: there is no more.',
+        nullable(text(LIMITS.keyChars * 4)),
       ),
     }),
     example: {
@@ -520,12 +555,14 @@ export const JOB_OPERATIONS = {
             since: EXAMPLE_DATE,
           },
         ],
+        next: null,
       },
     },
   }),
   'inbox.answer': operation({
     path: '/v1/jobs/{job}/answers',
     roles: ['submit', 'operate'],
+    scope: 'job',
     command: {
       words: 'answer',
       summary: 'Answer a question',

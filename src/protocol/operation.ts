@@ -17,6 +17,18 @@ export const ROLES = ['submit', 'work', 'read', 'operate', 'admin'] as const
 export type Role = (typeof ROLES)[number]
 
 /**
+ * How a token is held at an operation that may do no more than what concerns jobs of some types, or in some queues.
+ *
+ * - free: it says nothing of jobs.
+ * - job: the job that is named is in the scope, or there is no such job.
+ * - filter: only jobs of the scope are meant. What the input does not say, the scope says, if it is one type, or one queue.
+ * - queue: the queue that is named is in the scope. Not for a token that is held to types: a queue has jobs of any.
+ * - own: by what the commands, the channels, the entries or the answer say.
+ * - none: it is about all jobs, and refused.
+ */
+export type ScopeRule = 'free' | 'job' | 'filter' | 'queue' | 'own' | 'none'
+
+/**
  * - call: answered as soon as it can be.
  * - poll: may be held for a while, until there is something to say.
  * - long: answered when all of it is done. It stops if the caller goes away.
@@ -56,6 +68,7 @@ export interface Operation<I = unknown, O = unknown> {
   readonly kind: OperationKind
   /** Any of them is enough; empty: no token is needed. `admin` may always. */
   readonly roles: readonly Role[]
+  readonly scope: ScopeRule
   /** One sentence: what it does. */
   readonly says: string
   /** What is different AFTER it; null: nothing. */
@@ -77,6 +90,7 @@ interface OperationTerms<I extends JsonSchema, O extends JsonSchema> {
   readonly path: string
   readonly kind?: OperationKind
   readonly roles: readonly Role[]
+  readonly scope: ScopeRule
   readonly says: string
   readonly changes?: string
   readonly input: I

@@ -50,6 +50,7 @@ export const STORE_OPERATIONS = {
   'store.info': operation({
     path: '/v1/store',
     roles: ['submit', 'work', 'read', 'operate'],
+    scope: 'free',
     command: NO_COMMAND,
     says: 'Says which store this is, and what the protocol is.',
     input: object({}),
@@ -62,6 +63,7 @@ export const STORE_OPERATIONS = {
   'store.execute': operation({
     path: '/v1/commands',
     roles: ['submit', 'work', 'operate'],
+    scope: 'own',
     command: NO_COMMAND,
     says: 'Sends commands to the authority, in order; each gets an answer. Sending them again is safe.',
     changes: 'What the commands say. Each needs the role of its type.',
@@ -102,6 +104,7 @@ export const STORE_OPERATIONS = {
     path: '/v1/claims',
     kind: 'poll',
     roles: ['work'],
+    scope: 'own',
     command: NO_COMMAND,
     says: 'Claims tasks. The same worker and request number get the same leases again, as far as it still holds them.',
     changes: 'The tasks that it answers with are leased to the worker.',
@@ -141,6 +144,7 @@ export const STORE_OPERATIONS = {
     path: '/v1/news',
     kind: 'poll',
     roles: ['submit', 'work', 'read', 'operate'],
+    scope: 'free',
     command: NO_COMMAND,
     says: 'Answers when something may have happened since a cursor: there may be work, ends of jobs, leases that were revoked.',
     input: object(
@@ -158,6 +162,7 @@ export const STORE_OPERATIONS = {
     path: '/v1/watch',
     kind: 'events',
     roles: ['read'],
+    scope: 'own',
     command: { words: 'watch', summary: 'Print what happens, as it becomes durable' },
     says: 'Sends the entries of the log behind a position, and then each as it becomes durable. Goes on by `Last-Event-ID`.',
     input: object(
@@ -175,6 +180,7 @@ export const STORE_OPERATIONS = {
     method: 'POST',
     path: '/v1/at/job',
     roles: ['read'],
+    scope: 'job',
     command: NO_COMMAND,
     says: 'A job as it was at a moment.',
     input: object({ moment, job }),
@@ -189,6 +195,7 @@ export const STORE_OPERATIONS = {
     method: 'POST',
     path: '/v1/at/jobs',
     roles: ['read'],
+    scope: 'filter',
     command: NO_COMMAND,
     says: 'Jobs as they were at a moment, in order of submission. A page costs as much as all before it.',
     input: object({ moment, skip: whole(0), limit: whole(1, MOST_CLAIMED) }, filter),
@@ -206,6 +213,7 @@ export const STORE_OPERATIONS = {
   'store.compact': operation({
     path: '/v1/compact',
     roles: [],
+    scope: 'none',
     command: { words: 'compact', summary: 'Remove the bytes of what was erased', asks: true },
     says: 'Removes the bytes of what was erased from the files of the store. It may take long.',
     changes: 'Nothing that was erased is in any file of the store.',
@@ -217,6 +225,7 @@ export const STORE_OPERATIONS = {
   'presence.say': operation({
     path: '/v1/presence/say',
     roles: ['work'],
+    scope: 'own',
     command: NO_COMMAND,
     says: 'A process of workers says that it lives, and what its workers do.',
     changes:
@@ -235,6 +244,7 @@ export const STORE_OPERATIONS = {
   'presence.leave': operation({
     path: '/v1/presence/leave',
     roles: ['work'],
+    scope: 'free',
     command: NO_COMMAND,
     says: 'A process of workers ends, and takes back what it said.',
     changes: 'Its session is over, and is not judged any more.',
@@ -245,6 +255,7 @@ export const STORE_OPERATIONS = {
   'presence.heard': operation({
     path: '/v1/presence/heard',
     roles: ['read', 'work'],
+    scope: 'own',
     command: NO_COMMAND,
     says: 'What processes said of themselves lately.',
     input: object({}),
@@ -256,6 +267,7 @@ export const STORE_OPERATIONS = {
   'presence.report': operation({
     path: '/v1/presence/reports/{job}',
     roles: ['read', 'work', 'submit'],
+    scope: 'job',
     command: NO_COMMAND,
     says: 'What handlers said about a job last.',
     input: object({ job }),
@@ -265,6 +277,7 @@ export const STORE_OPERATIONS = {
   'presence.forget': operation({
     path: '/v1/presence/reports/{job}/forget',
     roles: [],
+    scope: 'job',
     command: NO_COMMAND,
     says: 'Forgets what handlers said about a job, up to a time.',
     changes: 'What was said about the job is gone.',

@@ -8,6 +8,7 @@ import { repeatEvery } from '../store/clock.ts'
 import { RequestRefused, problemOf } from './errors.ts'
 import type { CallContext } from './handlers.ts'
 import { operationContext } from './handlers.ts'
+import type { Permit } from './permit.ts'
 
 /** A comment, so that proxies and callers see that the stream is alive. */
 const ALIVE_MS = 10_000
@@ -16,6 +17,7 @@ const ALIVE = ': alive\n\n'
 /** `lastEventId`: of the header, which says more than the query of a stream that is opened again. */
 export async function eventsOf(
   name: EventsName,
+  permit: Permit,
   context: CallContext,
   input: object,
   lastEventId: string | null,
@@ -23,7 +25,7 @@ export async function eventsOf(
 ): Promise<ReadableStream<Uint8Array>> {
   const last = positionOf(lastEventId)
   const events = await followOperation(name, operationContext(context), input as never, last)
-  return eventStream(events, context.signal, onEnd)
+  return eventStream(permit.events(events), context.signal, onEnd)
 }
 
 function positionOf(lastEventId: string | null): number | null {
@@ -35,6 +37,7 @@ function positionOf(lastEventId: string | null): number | null {
   )
 }
 
+/** `onEnd` aborts the signal, by which whatever the events come from ends. */
 function eventStream(
   events: AsyncIterable<OperationEvent>,
   signal: AbortSignal,
@@ -43,7 +46,10 @@ function eventStream(
   const iterator = events[Symbol.asyncIterator]()
   const encoder = new TextEncoder()
   let end: () => void = onEnd
-  const abort = (): void => void iterator.return?.()
+  let stop: (() => void) | null = null
+  const aborted = new Promise<null>((resolve) => {
+    stop = () => resolve(null)
+  })
   return new ReadableStream<Uint8Array>(
     {
       start(controller) {
@@ -52,23 +58,22 @@ function eventStream(
         const alive = repeatEvery(ALIVE_MS, () => {
           if ((controller.desiredSize ?? 0) > 0) controller.enqueue(encoder.encode(ALIVE))
         })
-        signal.addEventListener('abort', abort)
+        if (stop !== null) signal.addEventListener('abort', stop)
         end = () => {
           alive.stop()
-          signal.removeEventListener('abort', abort)
+          if (stop !== null) signal.removeEventListener('abort', stop)
           onEnd()
         }
-        if (signal.aborted) abort()
+        if (signal.aborted) stop?.()
       },
       async pull(controller) {
-        const text = await nextEvent(iterator)
+        const text = await Promise.race([nextEvent(iterator), aborted])
         if (text !== null) return controller.enqueue(encoder.encode(text.event))
         end()
         controller.close()
       },
-      async cancel() {
+      cancel() {
         end()
-        await iterator.return?.()
       },
     },
     { highWaterMark: 1 },

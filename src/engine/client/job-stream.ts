@@ -14,6 +14,8 @@ export interface StreamOptions {
   /** Of a pipeline: whose stream it is. */
   readonly stage?: string
   readonly segment?: number
+  /** Aborted: there is nothing more to read. */
+  readonly signal?: AbortSignal
 }
 
 export interface StreamItem {
@@ -49,7 +51,7 @@ export async function* jobStream(
   options: StreamOptions,
 ): AsyncGenerator<StreamItem, void, void> {
   const { store, timing, results, onAppended } = parts
-  const { from = 0 } = options
+  const { from = 0, signal } = options
   if (!Number.isSafeInteger(from) || from < 0) {
     throw new InvalidDefinition(`\`from\` of stream '${name}' is a whole number from 0.`)
   }
@@ -62,6 +64,8 @@ export async function* jobStream(
     isOver = true
   })
   over.catch(() => undefined)
+  const stop = (): void => wake()
+  signal?.addEventListener('abort', stop)
   let [next, attempt] = [from, -1]
   try {
     for (;;) {
@@ -70,6 +74,7 @@ export async function* jobStream(
       const appended = new Promise<void>((resolve) => {
         wake = resolve
       })
+      if (signal?.aborted === true) return
       const query = { kind: 'stream', ...address, name, from: next, limit: PAGE } as const
       const page = await store.query(query)
       for (const { offset, attempt: by, at, values } of page?.pieces ?? []) {
@@ -96,6 +101,7 @@ export async function* jobStream(
       ;(timer as Timer | null)?.cancel()
     }
   } finally {
+    signal?.removeEventListener('abort', stop)
     stopListening()
     results.stopWaiting(job, waiter)
   }
