@@ -69,7 +69,7 @@ const PLACEHOLDERS: Readonly<Record<Exclude<TypedKind, 'flag'>, string>> = {
 /** What a property is for; null: its name says it all. */
 function meaningOf(schema: JsonSchema): string | null {
   const meaning = (schema.description ?? '')
-    .replace('the name of the token', 'your name')
+    .replace('the name of the token', 'your name, or that of the token')
     .replace(/\.$/, '')
   // How a time, or a duration, is written is the same everywhere.
   const isForm = /^Milliseconds(?: since 1970$| or a text|, or a text)/.test(meaning)

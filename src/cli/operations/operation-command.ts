@@ -13,7 +13,7 @@ import type {
 } from '../../operations/index.ts'
 import { followOperation, isCall, isEvents, runOperation } from '../../operations/index.ts'
 import type { CommandTerms, Operation, OperationInput } from '../../protocol/index.ts'
-import { LONGEST_POLL_WAIT_MS, OPERATIONS } from '../../protocol/index.ts'
+import { OPERATIONS } from '../../protocol/index.ts'
 import type { CliCommand, CommandGroup, CommandResult } from '../command.ts'
 import type { CommandCall } from '../command-call.ts'
 import type { ExitCode } from '../exit-code.ts'
@@ -28,6 +28,8 @@ import { callServer, isForServer } from './server-call.ts'
 
 type Input = Readonly<Record<string, unknown>>
 
+/** Of one poll. Ctrl-C is heard between two. */
+const WAIT_MS = 2_000
 const NO_DEFINITIONS: OperationContext['definitions'] = new Map()
 
 /** Who is on record, where `--by` does not say it. */
@@ -135,7 +137,7 @@ async function perform(
   input: Input,
 ): Promise<CommandResult> {
   const given = isForServer(operation, call.settings)
-    ? await callServer(operation, call.settings, withActor(operation, input))
+    ? await performAtServer(operation, terms, call, input)
     : await withStore(call, (pawl) => performOn(pawl, operation, terms, call, input), {
         isMade: MAKING.has(operation.name),
       })
@@ -154,8 +156,21 @@ async function perform(
 /** These make a store that is not there. */
 const MAKING: ReadonlySet<string> = new Set(['jobs.submit', 'schedules.set'])
 
-function withActor({ input: { properties = {} } }: Operation, input: Input): Input {
-  return 'by' in properties && input['by'] === undefined ? { ...input, by: userName() } : input
+async function performAtServer(
+  operation: Operation,
+  terms: CommandTerms,
+  call: CommandCall,
+  input: Input,
+): Promise<OperationAnswer> {
+  if (terms.asks) await call.ask(consequence(operation, terms, input))
+  const ask = (one: Input): Promise<OperationAnswer> => callServer(operation, call.settings, one)
+  const { properties = {} } = operation.input
+  const isNamed = input['by'] !== undefined || !('by' in properties)
+  // A server that knows its callers by their tokens says itself who asks.
+  const isKnown = isNamed || call.settings.token !== undefined
+  const given = isKnown ? input : { ...input, by: userName() }
+  if (operation.kind !== 'poll') return ask(given)
+  return interruptible((signal) => waited(ask, given, signal))
 }
 
 async function performOn(
@@ -169,12 +184,17 @@ async function performOn(
   const run = (signal: AbortSignal): Promise<OperationAnswer> => {
     const context = contextFor(pawl, signal)
     if (operation.kind === 'long') return withReports(operation, terms, context, input)
-    return operation.kind === 'poll'
-      ? waited(operation, context, input)
-      : answer(operation, context, input)
+    const ask = (one: Input): Promise<OperationAnswer> => answer(operation, context, one)
+    return operation.kind === 'poll' ? waited(ask, input, signal) : ask(input)
   }
   // Ctrl-C ends what is short at once: a store is safe to be left at any moment.
   return operation.kind === 'call' ? run(new AbortController().signal) : interruptible(run)
+}
+
+/** What will be different, in the words of the catalogue. */
+function consequence(operation: Operation, terms: CommandTerms, input: Input): string {
+  const words = terms.positional.flatMap((name) => (name in input ? [typed(input[name])] : []))
+  return `pawl ${[terms.words, ...words].join(' ')}: ${operation.changes ?? ''}`
 }
 
 /** Of many jobs, with how many there are. */
@@ -185,8 +205,7 @@ function askBefore(
   pawl: Pawl,
   input: Input,
 ): Promise<void> {
-  const words = terms.positional.flatMap((name) => (name in input ? [typed(input[name])] : []))
-  const head = `pawl ${[terms.words, ...words].join(' ')}: ${operation.changes ?? ''}`
+  const head = consequence(operation, terms, input)
   if (operation.kind !== 'long') return call.ask(head)
   return call.ask(head, async () => {
     const context = contextFor(pawl, new AbortController().signal)
@@ -216,15 +235,15 @@ async function withReports(
 
 /** Without `--wait-ms`, until there is something to say. */
 async function waited(
-  operation: Operation,
-  context: OperationContext,
+  ask: (input: Input) => Promise<OperationAnswer>,
   input: Input,
+  signal: AbortSignal,
 ): Promise<OperationAnswer> {
-  if (input['waitMs'] !== undefined) return answer(operation, context, input)
+  if (input['waitMs'] !== undefined) return ask(input)
   for (;;) {
-    const given = await answer(operation, context, { ...input, waitMs: LONGEST_POLL_WAIT_MS })
+    const given = await ask({ ...input, waitMs: WAIT_MS })
     if (given['isOver'] === true || given['state'] === 'QUARANTINED') return given
-    if (context.signal.aborted) return given
+    if (signal.aborted) return given
   }
 }
 

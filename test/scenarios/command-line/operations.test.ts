@@ -204,7 +204,7 @@ describe('jobs', () => {
   it('are sent messages, and questions of theirs are answered', async () => {
     const { pawl, run, json } = await served()
     const [first, second] = [await pawl.submit(asks), await pawl.submit(asks)]
-    await expect.poll(() => pawl.inbox()).toHaveLength(2)
+    await expect.poll(async () => (await pawl.inbox()).questions).toHaveLength(2)
     const inbox = await run('inbox', '--for', 'finance')
     expect(inbox.out).toMatch(/approve\s+Refund 70\?\s+finance/)
     const sent = await json('send', first.id, 'approve', 'true', '--id', 'm-1')

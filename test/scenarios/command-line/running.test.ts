@@ -111,9 +111,12 @@ describe('pawl work', () => {
 describe('pawl serve', () => {
   it('serves a directory with tokens, which the command line takes from a file, and shows none', async () => {
     const cwd = await userFolder()
-    const token = 'a-token-of-enough-characters'
-    const tokens = [{ name: 'ops', token, roles: ['admin'] }]
-    await writeFile(join(cwd, 'tokens.json'), JSON.stringify(tokens))
+    const made = await cli(['token', '--role', 'admin', '--name', 'ops', '--add', 'tokens.json'], {
+      cwd,
+    })
+    const token = made.out.trim()
+    expect(token).toMatch(/^[\w-]{43}$/)
+    expect(await readFile(join(cwd, 'tokens.json'), 'utf8')).not.toContain(token)
     await writeFile(join(cwd, 'token'), `${token}\n`)
     const args = ['serve', '-s', './data', '--port', '0', '--tokens', 'tokens.json']
     const child = await startCli(args, { cwd })
@@ -129,10 +132,30 @@ describe('pawl serve', () => {
     expect(submitted).toMatchObject({ code: 0, out: 'a\n' })
     const list = await cli(['list', '-s', url], { env: { PAWL_TOKEN: token } })
     expect(list.out).toMatch(/^a\s+mail\s+QUEUED/m)
+    // One that is made while the server runs is known soon, and may do what its roles say.
+    const more = [
+      'token',
+      '--role',
+      'read',
+      '--type',
+      'other',
+      '--no-payloads',
+      '--add',
+      'tokens.json',
+      '-o',
+      'json',
+    ]
+    const reader = JSON.parse((await cli(more, { cwd })).out) as { token: string; entry: object }
+    expect(reader.entry).toMatchObject({ roles: ['read'], types: ['other'], payloads: false })
+    const env = { PAWL_TOKEN: reader.token }
+    await expect.poll(async () => (await cli(['list', '-s', url], { env })).out).toBe('none\n')
+    expect((await cli(['cancel', 'a', '-y', '-s', url], { env })).code).toBe(3)
+    expect((await cli(['token', '--role', 'reed'], { cwd })).err).toMatch(
+      /--role is 'reed': write submit, work/,
+    )
     expect(await stopped(child, 'SIGINT')).toBe(0)
     expect(output.err + output.out + refused.err + wrong.err).not.toContain(token)
     expect((await cli(['show', 'a', '-s', './data'], { cwd })).code).toBe(0)
-    expect(await readFile(join(cwd, 'tokens.json'), 'utf8')).toContain('ops')
     const open0 = await cli(['serve', '-s', './data', '--host', '0.0.0.0'], { cwd })
     expect(open0.code).toBe(3)
     expect(open0.err).toMatch(/needs `tokens`/)

@@ -103,7 +103,6 @@ describe('pawl top without a terminal', () => {
       pawl,
       `postgres://${'h'.repeat(90)}/app`,
       new Date(0),
-      null,
     )
     const rates = new RateHistory()
     for (let i = 0; i < 90; i++) {
