@@ -17,6 +17,7 @@ import { OPERATIONS } from '../../protocol/index.ts'
 import type { CliCommand, CommandGroup, CommandResult } from '../command.ts'
 import type { CommandCall } from '../command-call.ts'
 import type { ExitCode } from '../exit-code.ts'
+import { WrongUsage } from '../failure.ts'
 import { Progress } from '../progress.ts'
 import { withStore } from '../store-session.ts'
 import { stopSignals } from '../stop-signals.ts'
@@ -122,7 +123,7 @@ function answer(
   input: Input,
 ): Promise<OperationAnswer> {
   const name = operation.name as CallName
-  if (!isCall(name)) throw new TypeError(`${operation.name} is the server's own.`)
+  if (!isCall(name)) throw new WrongUsage(`${operation.name} is of a server: name its address.`)
   return runOperation(
     name,
     context,
@@ -275,7 +276,7 @@ async function follow(
   input: Input,
 ): Promise<CommandResult | void> {
   const name = operation.name as EventsName
-  if (!isEvents(name)) throw new TypeError(`${operation.name} is the server's own.`)
+  if (!isEvents(name)) throw new WrongUsage(`${operation.name} is of a server: name its address.`)
   await withStore(call, (pawl) =>
     interruptible(async (signal) => {
       // What waits for the next event ends with the store.

@@ -16,7 +16,10 @@ function optionRows(options: readonly OptionTerms[]): string[][] {
 function section(command: CliCommand): string {
   const { name, arguments: given = [], options = [], examples } = command
   const rows = [
-    ...given.map((one) => [mono(one.isRequired === false ? `[${one.name}]` : `<${one.name}>`), one.says]),
+    ...given.map((one) => [
+      mono(one.isRequired === false ? `[${one.name}]` : `<${one.name}>`),
+      one.says,
+    ]),
     ...optionRows(options),
   ]
   return [

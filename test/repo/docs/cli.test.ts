@@ -13,7 +13,7 @@ import { cliParts } from './cli-parts.ts'
 const page = readFileSync(join(ROOT, 'docs', 'cli.md'), 'utf8')
 
 /** What tests run the real program with: the words at the beginning of a list of arguments. */
-const RUN = /(?:\[|\(|, )((?:'[a-z]+', )*'[a-z]+')/g
+const RUN = /(?:\[|\(|,) ?((?:'[a-z]+', )*'[a-z]+')/g
 
 function runWords(): Set<string> {
   const files = readTree().filter(({ path }) => path.startsWith('test/scenarios/command-line/'))

@@ -1,14 +1,15 @@
 /**
- * `npm run docs`: writes the generated parts of `docs/model.md` and `docs/http.md` anew.
+ * `npm run docs`: writes the generated parts of `docs/model.md`, `docs/http.md` and `docs/cli.md` anew.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { ROOT } from '../tidy/tree.ts'
 import { rewrite } from './blocks.ts'
+import { cliParts } from './cli-parts.ts'
 import { modelParts } from './generate.ts'
 import { httpParts } from './http-parts.ts'
 
-const PAGES = { 'model.md': modelParts, 'http.md': httpParts }
+const PAGES = { 'model.md': modelParts, 'http.md': httpParts, 'cli.md': cliParts }
 
 for (const [name, parts] of Object.entries(PAGES)) {
   const path = join(ROOT, 'docs', name)
