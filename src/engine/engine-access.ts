@@ -6,6 +6,7 @@
  */
 import type { Command } from '../kernel/index.ts'
 import type { Answer, HeardProcess, NewsKind, Store } from '../store/index.ts'
+import type { Health, HealthWatch } from './inspect/health.ts'
 import type { PresenceLoop } from './presence/presence-loop.ts'
 import type { RemoteProcesses } from './presence/remote-processes.ts'
 import type { CommandListeners } from './upkeep/command-listeners.ts'
@@ -22,6 +23,8 @@ export interface EngineAccess {
   addRemote(remote: RemoteProcesses): () => void
   /** What this process says of its own workers; null: it has none. */
   ownProcess(): HeardProcess | null
+  /** As far as it was examined, without another look. */
+  knownHealth(): Health
 }
 
 const ACCESS = new WeakMap<object, EngineAccess>()
@@ -29,9 +32,13 @@ const ACCESS = new WeakMap<object, EngineAccess>()
 interface EngineParts extends Pick<EngineAccess, 'store' | 'now'> {
   readonly listeners: CommandListeners
   readonly presence: PresenceLoop
+  readonly healthWatch: HealthWatch
 }
 
-export function giveAccess(engine: object, { store, now, listeners, presence }: EngineParts): void {
+export function giveAccess(
+  engine: object,
+  { store, now, listeners, presence, healthWatch }: EngineParts,
+): void {
   ACCESS.set(engine, {
     store,
     now,
@@ -39,6 +46,7 @@ export function giveAccess(engine: object, { store, now, listeners, presence }: 
     onNews: (listener) => listeners.onNews(listener),
     addRemote: (remote) => presence.addRemote(remote),
     ownProcess: () => presence.ownProcess(),
+    knownHealth: () => healthWatch.known(),
   })
 }
 

@@ -592,7 +592,8 @@ export class Pawl {
   #giveAccess(): void {
     const { store } = this.#parts
     const [listeners, presence] = [this.#commandListeners, this.#presenceLoop]
-    giveAccess(this, { store, now: this.#now, listeners, presence })
+    const healthWatch = this.#healthWatch
+    giveAccess(this, { store, now: this.#now, listeners, presence, healthWatch })
   }
 
   #newHandleParts(): HandleParts {

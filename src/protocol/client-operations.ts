@@ -37,6 +37,7 @@ import {
 import { EXAMPLE_JOB } from './store-operations.ts'
 
 const MOST_LISTED = 100_000
+const MOST_TEXT = 100_000_000
 const ms = whole(0, LIMITS.delayMs)
 const durationOrMs = either(duration, ms)
 const nextPage = about('Give it as `after` to go on; null: there is no more.', nullable(whole(0)))
@@ -449,6 +450,15 @@ const OTHER_OPERATIONS = {
     input: object({}),
     output: open({}),
     example: { input: {}, output: { leases: 0, quarantined: 0 } },
+  }),
+  'metrics.text': operation({
+    path: '/metrics',
+    kind: 'text',
+    roles: ['read'],
+    says: 'What the engine is measured by, as Prometheus reads it.',
+    input: object({}),
+    output: about('The text format of Prometheus, version 0.0.4.', text(MOST_TEXT)),
+    example: { input: {}, output: '# TYPE pawl_store_up gauge\npawl_store_up 1\n' },
   }),
   healthz: operation({
     path: '/healthz',

@@ -19,9 +19,10 @@ export type Role = (typeof ROLES)[number]
 /**
  * - call: answered as soon as it can be.
  * - poll: may be held for a while, until there is something to say.
+ * - text: as a call, and the answer is text, not JSON.
  * - events: server-sent events, until either side ends it.
  */
-export type OperationKind = 'call' | 'poll' | 'events'
+export type OperationKind = 'call' | 'poll' | 'text' | 'events'
 
 export interface Operation<I = unknown, O = unknown> {
   readonly name: string

@@ -7,6 +7,7 @@
 import { InvalidDefinition } from '../definition/index.ts'
 import type { Pawl } from '../engine/index.ts'
 import { accessTo } from '../engine/engine-access.ts'
+import { PROMETHEUS_TYPE } from '../observe/metrics/index.ts'
 import type { FoundRoute, Operation } from '../protocol/index.ts'
 import { findRoute, PUBLIC_OPERATIONS } from '../protocol/index.ts'
 import { problemResponse, RequestRefused } from './errors.ts'
@@ -18,6 +19,7 @@ import type { OpenRequest } from './open-requests.ts'
 import { OpenRequests } from './open-requests.ts'
 import type { RequestHandlerOptions, HandlerTerms } from './options.ts'
 import { handlerTerms } from './options.ts'
+import { OnDemandMeter } from './on-demand-meter.ts'
 import { RemoteSessions } from './remote-sessions.ts'
 import { inputOf } from './request-input.ts'
 import type { Caller } from './tokens.ts'
@@ -50,6 +52,7 @@ export function handlerOf(pawl: Pawl, terms: HandlerTerms): RequestHandler {
     hub: new NewsHub(access),
     sessions: new RemoteSessions(access, terms.graceMs, terms.onError),
     openRequests: new OpenRequests(terms.limits),
+    meter: new OnDemandMeter(pawl),
   }
   const tokens = new Tokens(terms.tokens)
   const handler = async (request: Request): Promise<Response> => {
@@ -67,6 +70,7 @@ export function handlerOf(pawl: Pawl, terms: HandlerTerms): RequestHandler {
       parts.openRequests.close()
       parts.sessions.close()
       parts.hub.close()
+      parts.meter.close()
     },
   })
 }
@@ -86,13 +90,19 @@ async function answer(
   const { operation, caller, parameters } = admit(terms, tokens, request, url)
   const { limits } = terms
   const input = await inputOf(request, operation, parameters, url.searchParams, limits.bodyBytes)
-  const open = operation.kind === 'call' ? null : openRequests.enter(caller, request.signal)
+  const staysOpen = operation.kind === 'poll' || operation.kind === 'events'
+  const open = staysOpen ? openRequests.enter(caller, request.signal) : null
   const context: CallContext = { ...parts, caller, signal: open?.signal ?? request.signal }
   if (open !== null && operation.kind === 'events') {
     return eventsResponse(context, open, input, request, headers)
   }
   try {
     const output = await call(operation.name, context, input)
+    if (operation.kind === 'text') {
+      return new Response(output as string, {
+        headers: { ...headers, 'content-type': PROMETHEUS_TYPE },
+      })
+    }
     return new Response(JSON.stringify(output), {
       headers: { ...headers, 'content-type': 'application/json' },
     })

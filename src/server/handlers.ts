@@ -16,6 +16,7 @@ import { nowUs } from '../store/clock.ts'
 import { RequestRefused } from './errors.ts'
 import type { NewsHub } from './news-hub.ts'
 import type { HandlerTerms } from './options.ts'
+import type { OnDemandMeter } from './on-demand-meter.ts'
 import type { OpenRequests } from './open-requests.ts'
 import type { RemoteSessions } from './remote-sessions.ts'
 import type { Caller } from './tokens.ts'
@@ -28,6 +29,7 @@ export interface ServerParts {
   readonly hub: NewsHub
   readonly sessions: RemoteSessions
   readonly openRequests: OpenRequests
+  readonly meter: OnDemandMeter
 }
 
 /** Of one request. */
@@ -281,6 +283,7 @@ const OF_ENGINE: Pick<
     | `workers.${string}`
     | 'health'
     | 'metrics'
+    | 'metrics.text'
     | 'healthz'
     | 'readyz'
     | 'openapi'
@@ -291,6 +294,7 @@ const OF_ENGINE: Pick<
   'quarantine.groups': async ({ pawl }, input) => ({ groups: await pawl.quarantine.groups(input) }),
   health: ({ pawl }) => pawl.health(),
   metrics: ({ pawl }) => pawl.metrics(),
+  'metrics.text': ({ meter }) => meter.text(),
   healthz: async () => ({ status: 'ok' }),
   readyz: async ({ access }) => {
     try {

@@ -58,5 +58,4 @@ export interface CountStatements {
 }
 
 /** Of a row `x`: it has begun before, or may still begin. */
-export const STARTS_IN_TIME = (now: string): string =>
-  `(x.start_by is null or x.start_by > ${now})`
+export const STARTS_IN_TIME = (now: string): string => `(x.start_by is null or x.start_by > ${now})`

@@ -4,7 +4,14 @@
  * They are kept in memory and follow from the entries that were decided here, not from those that
  * were replayed. A query is answered when what was counted is durable, as with every other read.
  */
-import type { Entry, Job, JobSubmitted, PendingWait, Rejection, TaskEntry } from '../../kernel/index.ts'
+import type {
+  Entry,
+  Job,
+  JobSubmitted,
+  PendingWait,
+  Rejection,
+  TaskEntry,
+} from '../../kernel/index.ts'
 import type { Distribution, Metrics, Traffic } from '../store.ts'
 import { typeOf } from './job-with-stored-spec.ts'
 import type { TaskSnapshot } from './task-snapshot.ts'

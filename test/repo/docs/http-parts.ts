@@ -2,7 +2,7 @@
  * Draws the tables of `docs/http.md` from the catalogue of operations.
  */
 import type { CommandType } from '../../../src/kernel/index.ts'
-import type { JsonSchema, Operation, Role } from '../../../src/protocol/index.ts'
+import type { JsonSchema, Operation, OperationKind, Role } from '../../../src/protocol/index.ts'
 import {
   COMMAND_ROLES,
   describe,
@@ -18,11 +18,18 @@ import { mono, table } from './blocks.ts'
 const GROUPS: readonly (readonly [title: string, pattern: RegExp])[] = [
   ['Jobs', /^jobs\./],
   ['Queues, schedules, workers and quarantine', /^(?:queues|schedules|workers|quarantine)\./],
-  ['Health', /^(?:health|metrics|healthz|readyz|openapi)$/],
+  ['Health', /^(?:health|metrics|metrics\.text|healthz|readyz|openapi)$/],
   ['Commands, claims and the log', /^store\./],
   ['Presence', /^presence\./],
   ['Queries', /^query\./],
 ]
+
+const KINDS: Readonly<Record<OperationKind, string | null>> = {
+  call: null,
+  poll: 'A poll: `waitMs` says how long it may be held',
+  text: 'Answers with text, not JSON',
+  events: 'Server-sent events',
+}
 
 function rolesText(roles: readonly Role[]): string {
   return [...roles, 'admin'].map(mono).join(', ')
@@ -37,11 +44,7 @@ function section(operation: Operation): string {
     [
       `- Roles: ${who}`,
       `- Changes: ${changes ?? 'nothing'}`,
-      ...(kind === 'call'
-        ? []
-        : [
-            `- ${kind === 'poll' ? 'A poll: `waitMs` says how long it may be held' : 'Server-sent events'}`,
-          ]),
+      ...(KINDS[kind] === null ? [] : [`- ${KINDS[kind]}`]),
       ...(errors.length === 0 ? [] : [`- Problems: ${errors.map(mono).join(', ')}`]),
       ...(output.description === undefined ? [] : [`- Answers: ${output.description}`]),
     ].join('\n'),
