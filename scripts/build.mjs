@@ -26,6 +26,7 @@ await build({
   entryPoints: {
     index: 'src/index.ts',
     'kernel/index': 'src/kernel/index.ts',
+    'conformance/index': 'src/conformance/index.ts',
     'observe/metrics/index': 'src/observe/metrics/index.ts',
     'server/index': 'src/server/index.ts',
     'store/index': 'src/store/index.ts',

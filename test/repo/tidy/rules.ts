@@ -50,6 +50,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'dashboard',
     'observe',
   ],
+  conformance: ['kernel', 'store', 'definition', 'engine', 'server'],
   cli: [
     'kernel',
     'log',
@@ -61,6 +62,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'dashboard',
     'observe',
     'server',
+    'conformance',
   ],
   testing: [
     'kernel',
