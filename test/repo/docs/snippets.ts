@@ -42,6 +42,7 @@ export const ENTRANCES: Readonly<Record<string, string>> = {
   pawl: 'src/index.ts',
   'pawl/kernel': 'src/kernel/index.ts',
   'pawl/conformance': 'src/conformance/index.ts',
+  'pawl/opentelemetry': 'src/observe/opentelemetry/index.ts',
   'pawl/metrics': 'src/observe/metrics/index.ts',
   'pawl/server': 'src/server/index.ts',
   'pawl/store': 'src/store/index.ts',
