@@ -25,6 +25,7 @@ await build({
   absWorkingDir: root,
   entryPoints: {
     index: 'src/index.ts',
+    'cli/main': 'src/cli/main.ts',
     'kernel/index': 'src/kernel/index.ts',
     'conformance/index': 'src/conformance/index.ts',
     'observe/opentelemetry/index': 'src/observe/opentelemetry/index.ts',

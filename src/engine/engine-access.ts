@@ -5,6 +5,7 @@
  * An engine gives it when it is made; it is in no type that users see.
  */
 import type { Command } from '../kernel/index.ts'
+import type { DefinitionOf } from './operator/operator.ts'
 import type { Answer, HeardProcess, NewsKind, Store } from '../store/index.ts'
 import type { Health, HealthWatch } from './inspect/health.ts'
 import type { PresenceLoop } from './presence/presence-loop.ts'
@@ -19,6 +20,8 @@ export interface EngineAccess {
   execute(commands: readonly Command[]): Promise<readonly Answer[]>
   /** Calls with what may have happened by commands of this engine. Gives its end. */
   onNews(listener: (news: ReadonlySet<NewsKind>) => void): () => void
+  /** The definition of a job type that this engine last worked or submitted by; null: none. */
+  readonly definitionOf: DefinitionOf
   /** The workers of these are shown beside those of this engine. Gives its end. */
   addRemote(remote: RemoteProcesses): () => void
   /** What this process says of its own workers; null: it has none. */
@@ -29,19 +32,18 @@ export interface EngineAccess {
 
 const ACCESS = new WeakMap<object, EngineAccess>()
 
-interface EngineParts extends Pick<EngineAccess, 'store' | 'now'> {
+interface EngineParts extends Pick<EngineAccess, 'store' | 'now' | 'definitionOf'> {
   readonly listeners: CommandListeners
   readonly presence: PresenceLoop
   readonly healthWatch: HealthWatch
 }
 
-export function giveAccess(
-  engine: object,
-  { store, now, listeners, presence, healthWatch }: EngineParts,
-): void {
+export function giveAccess(engine: object, parts: EngineParts): void {
+  const { store, now, definitionOf, listeners, presence, healthWatch } = parts
   ACCESS.set(engine, {
     store,
     now,
+    definitionOf,
     execute: (commands) => listeners.executeOf(commands),
     onNews: (listener) => listeners.onNews(listener),
     addRemote: (remote) => presence.addRemote(remote),

@@ -593,7 +593,8 @@ export class Pawl {
     const { store } = this.#parts
     const [listeners, presence] = [this.#commandListeners, this.#presenceLoop]
     const healthWatch = this.#healthWatch
-    giveAccess(this, { store, now: this.#now, listeners, presence, healthWatch })
+    const definitionOf: DefinitionOf = (type) => this.#definitions.get(type) ?? null
+    giveAccess(this, { store, now: this.#now, definitionOf, listeners, presence, healthWatch })
   }
 
   #newHandleParts(): HandleParts {

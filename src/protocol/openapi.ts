@@ -86,6 +86,7 @@ const TEXT = { schema: { type: 'string' } }
 const CONTENT_TYPES: Readonly<Record<OperationKind, string>> = {
   call: JSON_TYPE,
   poll: JSON_TYPE,
+  long: JSON_TYPE,
   text: 'text/plain',
   events: 'text/event-stream',
 }

@@ -1,17 +1,20 @@
 /**
  * The server as a function from a request to its answer, which Hono, Next, Bun and others mount as it is.
  *
- * A request passes, in this order: the checks of Host and Origin, the token, the route, the role, the form of its input.
+ * A request passes, in this order: the checks of Host and Origin, the token, the route, the role, the form of its input, and
+ * the scope of the token.
  * Whatever is refused on the way has changed nothing.
  */
 import { InvalidDefinition } from '../definition/index.ts'
 import type { Pawl } from '../engine/index.ts'
 import { accessTo } from '../engine/engine-access.ts'
 import { PROMETHEUS_TYPE } from '../observe/metrics/index.ts'
+import type { EventsName } from '../operations/index.ts'
+import { isEvents } from '../operations/index.ts'
 import type { FoundRoute, Operation } from '../protocol/index.ts'
 import { findRoute, PUBLIC_OPERATIONS } from '../protocol/index.ts'
 import { problemResponse, RequestRefused } from './errors.ts'
-import { watchStream } from './events.ts'
+import { eventsOf } from './events.ts'
 import type { CallContext, ServerParts } from './handlers.ts'
 import { call } from './handlers.ts'
 import { NewsHub } from './news-hub.ts'
@@ -20,10 +23,13 @@ import { OpenRequests } from './open-requests.ts'
 import type { RequestHandlerOptions, HandlerTerms } from './options.ts'
 import { handlerTerms } from './options.ts'
 import { OnDemandMeter } from './on-demand-meter.ts'
+import { Permit } from './permit.ts'
 import { RemoteSessions } from './remote-sessions.ts'
 import { inputOf } from './request-input.ts'
+import { followTokenFile, readTokenFile } from './token-file.ts'
 import type { Caller } from './tokens.ts'
-import { mayCall, Tokens } from './tokens.ts'
+import { ANONYMOUS, mayCall, Tokens } from './tokens.ts'
+import type { KeptToken } from './tokens.ts'
 
 export interface RequestHandler {
   (request: Request): Promise<Response>
@@ -54,7 +60,8 @@ export function handlerOf(pawl: Pawl, terms: HandlerTerms): RequestHandler {
     openRequests: new OpenRequests(terms.limits),
     meter: new OnDemandMeter(pawl),
   }
-  const tokens = new Tokens(terms.tokens)
+  const tokens = new Tokens(terms.tokens, terms.linkKeys, terms.isOpen)
+  const stopFollowing = followFile(parts, tokens)
   const handler = async (request: Request): Promise<Response> => {
     const headers = { ...HEADERS, 'pawl-time': String(Math.floor(access.now())) }
     try {
@@ -67,12 +74,24 @@ export function handlerOf(pawl: Pawl, terms: HandlerTerms): RequestHandler {
   }
   return Object.assign(handler, {
     close(): void {
+      stopFollowing()
       parts.openRequests.close()
       parts.sessions.close()
       parts.hub.close()
       parts.meter.close()
     },
   })
+}
+
+/** A token that is in the file no more ends what it has open. */
+function followFile({ terms, openRequests }: ServerParts, tokens: Tokens): () => void {
+  const { tokenFile, onError } = terms
+  if (tokenFile === null) return () => undefined
+  tokens.replaceFileTokens(readTokenFile(tokenFile))
+  const replace = (kept: readonly KeptToken[]): void => {
+    for (const caller of tokens.replaceFileTokens(kept)) openRequests.end(caller)
+  }
+  return followTokenFile(tokenFile, replace, onError)
 }
 
 type Headers = Readonly<Record<string, string>>
@@ -87,21 +106,22 @@ async function answer(
   const url = new URL(request.url)
   assertHost(terms, request, url)
   assertOrigin(terms, request)
-  const { operation, caller, parameters } = admit(terms, tokens, request, url)
+  const { operation, caller, parameters } = admit(parts, tokens, request, url)
   const { limits } = terms
-  const input = await inputOf(request, operation, parameters, url.searchParams, limits.bodyBytes)
-  const staysOpen = operation.kind === 'poll' || operation.kind === 'events'
-  const open = staysOpen ? openRequests.enter(caller, request.signal) : null
+  const given = await inputOf(request, operation, parameters, url.searchParams, limits.bodyBytes)
+  const permit = new Permit(parts, caller, operation)
+  const input = await permit.admit(given)
+  const isShort = operation.kind === 'call' || operation.kind === 'text'
+  const open = isShort ? null : openRequests.enter(caller, request.signal)
   const context: CallContext = { ...parts, caller, signal: open?.signal ?? request.signal }
-  if (open !== null && operation.kind === 'events') {
-    return eventsResponse(context, open, input, request, headers)
+  if (open !== null && isEvents(operation.name)) {
+    return eventsResponse(operation.name, permit, context, open, input, request, headers)
   }
   try {
-    const output = await call(operation.name, context, input)
+    const output = await permit.answer(await call(operation.name, context, input))
     if (operation.kind === 'text') {
-      return new Response(output as string, {
-        headers: { ...headers, 'content-type': PROMETHEUS_TYPE },
-      })
+      const type = { 'content-type': PROMETHEUS_TYPE }
+      return new Response(output as string, { headers: { ...headers, ...type } })
     }
     return new Response(JSON.stringify(output), {
       headers: { ...headers, 'content-type': 'application/json' },
@@ -118,13 +138,18 @@ interface Admitted {
 }
 
 /** Which operation it is, and that the caller may call it. A caller without a token learns nothing of what there is. */
-function admit(terms: HandlerTerms, tokens: Tokens, request: Request, url: URL): Admitted {
+function admit(
+  { terms, access }: ServerParts,
+  tokens: Tokens,
+  request: Request,
+  url: URL,
+): Admitted {
   const isBelow = terms.path === '' || url.pathname.startsWith(`${terms.path}/`)
   const route = isBelow ? findRoute(url.pathname.slice(terms.path.length)) : null
   const operation = route?.methods.get(request.method)
   const isPublic = operation !== undefined && PUBLIC_OPERATIONS.has(operation.name)
-  const known = tokens.callerOf(request.headers.get('authorization'))
-  const caller = known ?? (isPublic ? { name: 'anonymous', roles: new Set<never>() } : null)
+  const known = tokens.callerOf(request.headers.get('authorization'), access.now())
+  const caller = known ?? (isPublic ? ANONYMOUS : null)
   if (caller === null) {
     throw new RequestRefused(
       'Unauthorized',
@@ -176,6 +201,8 @@ function assertOrigin({ origins }: HandlerTerms, request: Request): void {
 }
 
 async function eventsResponse(
+  name: EventsName,
+  permit: Permit,
   context: CallContext,
   open: OpenRequest,
   input: object,
@@ -184,7 +211,7 @@ async function eventsResponse(
 ): Promise<Response> {
   try {
     const lastEventId = request.headers.get('last-event-id')
-    const stream = await watchStream(context, input, lastEventId, () => open.leave())
+    const stream = await eventsOf(name, permit, context, input, lastEventId, () => open.leave())
     return new Response(stream, {
       headers: { ...headers, 'content-type': 'text/event-stream', 'x-accel-buffering': 'no' },
     })

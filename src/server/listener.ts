@@ -16,8 +16,6 @@ const HEADERS_MS = 10_000
 const CHECK_MS = 500
 /** Longer than callers keep a connection, so that it is they who end it. */
 const KEEP_ALIVE_MS = 65_000
-/** An answer of which nothing is taken for so long is given up. */
-const STUCK_MS = 30_000
 /** A caller that is told to stop may still be sending. */
 const LINGER_MS = 500
 const CLOSE_MS = 2_000
@@ -26,7 +24,7 @@ const SMALL_BYTES = 65_536
 export interface ListenerTerms {
   readonly port: number
   readonly host: string
-  readonly limits: { readonly requestMs: number }
+  readonly limits: { readonly requestMs: number; readonly stuckMs: number }
 }
 
 export interface Listener {
@@ -46,13 +44,17 @@ export async function listen(
     keepAliveTimeout: KEEP_ALIVE_MS,
     noDelay: true,
   })
-  server.on('request', (request, response) => void serveRequest(handler, request, response))
+  const { stuckMs } = limits
+  server.on(
+    'request',
+    (request, response) => void serveRequest(handler, request, response, stuckMs),
+  )
   server.on('checkExpectation', (request, response) => {
     const refused = new RequestRefused(
       'MalformedRequest',
       'Of `Expect`, only 100-continue is known.',
     )
-    void write(request, response, problemResponse(refused, {}))
+    void write(request, response, problemResponse(refused, {}), stuckMs)
   })
   server.on('clientError', (error: NodeJS.ErrnoException, socket) =>
     refuse(error, socket as Socket),
@@ -71,6 +73,7 @@ async function serveRequest(
   handler: RequestHandler,
   incoming: IncomingMessage,
   outgoing: ServerResponse,
+  stuckMs: number,
 ): Promise<void> {
   const gone = new AbortController()
   outgoing.on('close', () => gone.abort())
@@ -80,7 +83,7 @@ async function serveRequest(
   const request = requestOf(incoming, gone.signal)
   const response =
     request instanceof RequestRefused ? problemResponse(request, {}) : await handler(request)
-  await write(incoming, outgoing, response)
+  await write(incoming, outgoing, response, stuckMs)
 }
 
 /** Methods that a `Request` cannot have. */
@@ -132,6 +135,7 @@ async function write(
   incoming: IncomingMessage,
   outgoing: ServerResponse,
   response: Response,
+  stuckMs: number,
 ): Promise<void> {
   const isStream = response.headers.get('content-type') === 'text/event-stream'
   const body = isStream ? null : Buffer.from(await response.arrayBuffer())
@@ -140,16 +144,21 @@ async function write(
   // What is left of a small request is read and thrown away; a large one is not waited for.
   const isCut = !incoming.complete && !(Number(incoming.headers['content-length']) <= SMALL_BYTES)
   if (isCut) outgoing.setHeader('connection', 'close')
-  if (body === null) await stream(outgoing, response.body as ReadableStream<Uint8Array>)
-  else {
+  if (body === null) {
+    await stream(outgoing, response.body as ReadableStream<Uint8Array>, stuckMs)
+  } else {
     outgoing.setHeader('content-length', body.byteLength)
     outgoing.end(body)
-    cutIfStuck(outgoing)
+    cutIfStuck(outgoing, stuckMs)
   }
   if (isCut) afterMs(LINGER_MS, () => incoming.destroy())
 }
 
-async function stream(outgoing: ServerResponse, body: ReadableStream<Uint8Array>): Promise<void> {
+async function stream(
+  outgoing: ServerResponse,
+  body: ReadableStream<Uint8Array>,
+  stuckMs: number,
+): Promise<void> {
   const reader = body.getReader()
   outgoing.on('close', () => void reader.cancel().catch(() => undefined))
   outgoing.flushHeaders()
@@ -157,7 +166,7 @@ async function stream(outgoing: ServerResponse, body: ReadableStream<Uint8Array>
     for (;;) {
       const { done, value } = await reader.read()
       if (done || outgoing.destroyed) break
-      if (!outgoing.write(value)) await drained(outgoing)
+      if (!outgoing.write(value)) await drained(outgoing, stuckMs)
     }
   } finally {
     outgoing.end()
@@ -165,9 +174,9 @@ async function stream(outgoing: ServerResponse, body: ReadableStream<Uint8Array>
 }
 
 /** Resolved when there is room again, or the connection has ended. */
-function drained(outgoing: ServerResponse): Promise<void> {
+function drained(outgoing: ServerResponse, stuckMs: number): Promise<void> {
   return new Promise((resolve) => {
-    const stop = afterMs(STUCK_MS, () => outgoing.destroy())
+    const stop = afterMs(stuckMs, () => outgoing.destroy())
     const end = (): void => {
       stop()
       outgoing.off('drain', end)
@@ -179,9 +188,9 @@ function drained(outgoing: ServerResponse): Promise<void> {
   })
 }
 
-function cutIfStuck(outgoing: ServerResponse): void {
+function cutIfStuck(outgoing: ServerResponse, stuckMs: number): void {
   if (outgoing.writableFinished) return
-  const stop = afterMs(STUCK_MS, () => outgoing.destroy())
+  const stop = afterMs(stuckMs, () => outgoing.destroy())
   outgoing.on('close', stop)
 }
 

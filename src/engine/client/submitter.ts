@@ -8,6 +8,7 @@ import {
   CHILD_NAMES,
   inputOf,
   InvalidDefinition,
+  isByName,
   KnownOptions,
   shown,
   specOf,
@@ -460,7 +461,7 @@ export class Submitter {
     input: unknown,
     options: ItemOptions,
   ): Submission | Promise<Submission> {
-    this.#definitions.set(definition.name, definition)
+    if (!isByName(definition)) this.#definitions.set(definition.name, definition)
     const { id: job = newJobId() } = options
     const text = inputOf(definition, input)
     const submission = (it: string): Submission => {
