@@ -43,6 +43,7 @@ export const ENTRANCES: Readonly<Record<string, string>> = {
   'pawl/kernel': 'src/kernel/index.ts',
   'pawl/conformance': 'src/conformance/index.ts',
   'pawl/opentelemetry': 'src/observe/opentelemetry/index.ts',
+  'pawl/mcp': 'src/mcp/index.ts',
   'pawl/metrics': 'src/observe/metrics/index.ts',
   'pawl/server': 'src/server/index.ts',
   'pawl/store': 'src/store/index.ts',
