@@ -29,7 +29,7 @@ interface Called {
   readonly content: readonly { readonly text: string }[]
 }
 
-async function call(client: Client, name: string, input: object = {}): Promise<Called> {
+async function toolCall(client: Client, name: string, input: object = {}): Promise<Called> {
   return (await client.callTool({ name, arguments: { ...input } })) as unknown as Called
 }
 
@@ -41,14 +41,14 @@ describe('an MCP server in a process', () => {
     const { tools } = await reader.listTools()
     expect(tools.map(({ name }) => name)).toEqual(expect.arrayContaining(['jobs_list', 'health']))
     expect(tools.filter(({ annotations }) => annotations?.readOnlyHint !== true)).toEqual([])
-    const listed = await call(reader, 'jobs_list', { type: 'mail' })
+    const listed = await toolCall(reader, 'jobs_list', { type: 'mail' })
     expect(listed.structuredContent?.['jobs']).toMatchObject([{ id: 'waits', state: 'QUEUED' }])
-    const why = await call(reader, 'jobs_explain', { job: 'waits' })
+    const why = await toolCall(reader, 'jobs_explain', { job: 'waits' })
     expect(why.structuredContent?.['reasons']).toMatchObject([{ what: 'no-worker' }])
-    await expect(call(reader, 'jobs_cancel', { job: 'waits' })).rejects.toThrow(/not allowed/)
+    await expect(toolCall(reader, 'jobs_cancel', { job: 'waits' })).rejects.toThrow(/not allowed/)
     await reader.close()
     const operator = await clientOf(folder, 'changes')
-    const cancelled = await call(operator, 'jobs_cancel', { job: 'waits', reason: 'a mistake' })
+    const cancelled = await toolCall(operator, 'jobs_cancel', { job: 'waits', reason: 'a mistake' })
     expect(cancelled.isError).toBe(false)
     await operator.close()
     const pawl = await open(folder)
@@ -144,19 +144,22 @@ describe('its tools', () => {
   })
 })
 
+async function ended(pawl: Pawl): Promise<number> {
+  return (await pawl.counts()).states.FAILED
+}
+
 describe('a call that goes on for long', () => {
   const slow = { action: 'cancel', all: true, rate: { count: 1, per: '1h' } }
-  const ended = async (pawl: Pawl): Promise<number> => (await pawl.counts()).states.FAILED
 
   it('stops when it is cancelled, and is not answered', async () => {
     const { pawl, ask, end } = await session(true)
     await pawl.submitMany(mail, [{}, {}, {}])
-    const call = request('tools/call', { name: 'bulk_run', arguments: slow })
+    const asked = request('tools/call', { name: 'bulk_run', arguments: slow })
     const cancelled = JSON.stringify({
       method: 'notifications/cancelled',
       params: { requestId: 1 },
     })
-    const answer = ask(call)
+    const answer = ask(asked)
     await expect.poll(() => ended(pawl)).toBe(1)
     void ask(cancelled).catch(() => undefined)
     void ask(request('ping')).catch(() => undefined)
