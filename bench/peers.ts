@@ -26,6 +26,8 @@ const JOBS = {
   startup: 1_000,
   bulk: 20_000,
   drain: 20_000,
+  'bulk-warm': 20_000,
+  'drain-warm': 20_000,
   singles: 5_000,
   cycle: 10_000,
   latency: 500,
@@ -142,6 +144,8 @@ const TITLES: Readonly<Record<string, string>> = {
   singles: 'Single submits, 64 under way, jobs a second',
   cycle: 'Full cycles: submitted and worked off in one process, jobs a second',
   latency: 'From submit to the start of the handler at 100 jobs a second, p99',
+  'bulk-warm': 'Bulk submit by a process that has submitted 40,000 before, jobs a second',
+  'drain-warm': 'The last 20,000 of 60,000 that wait, by one worker, jobs a second',
   of20k: 'The first 5,000 of 20,000 waiting jobs, jobs a second',
   of200k: 'The first 5,000 of 200,000 waiting jobs, jobs a second',
 }

@@ -27,6 +27,7 @@ await build({
     index: 'src/index.ts',
     'cli/main': 'src/cli/main.ts',
     'kernel/index': 'src/kernel/index.ts',
+    'push/index': 'src/push/index.ts',
     'conformance/index': 'src/conformance/index.ts',
     'observe/opentelemetry/index': 'src/observe/opentelemetry/index.ts',
     'mcp/index': 'src/mcp/index.ts',

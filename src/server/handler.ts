@@ -13,7 +13,8 @@ import type { EventsName } from '../operations/index.ts'
 import { isEvents } from '../operations/index.ts'
 import type { FoundRoute, Operation } from '../protocol/index.ts'
 import { findRoute, PUBLIC_OPERATIONS } from '../protocol/index.ts'
-import { problemResponse, RequestRefused } from './errors.ts'
+import { problemAnswer, RequestRefused } from './errors.ts'
+import type { AnswerFunction, IncomingCall, OutgoingAnswer } from './exchange.ts'
 import { eventsOf } from './events.ts'
 import type { CallContext, ServerParts } from './handlers.ts'
 import { call } from './handlers.ts'
@@ -43,14 +44,21 @@ const HEADERS = {
 }
 
 export function createHandler(pawl: Pawl, options: RequestHandlerOptions = {}): RequestHandler {
-  return handlerOf(pawl, handlerTerms(options))
+  const answerTo = answersOf(pawl, handlerTerms(options))
+  const handler = async (request: Request): Promise<Response> => {
+    const { status, headers, body } = await answerTo(request)
+    return new Response(body, { status, headers })
+  }
+  return Object.assign(handler, { close: () => answerTo.close() })
 }
 
-export function handlerOf(pawl: Pawl, terms: HandlerTerms): RequestHandler {
+export function answersOf(pawl: Pawl, terms: HandlerTerms): AnswerFunction {
   const access = typeof pawl === 'object' && pawl !== null ? accessTo(pawl) : undefined
   if (access === undefined) {
     throw new InvalidDefinition('A server stands in front of an engine: give it what open() gives.')
   }
+  // BEFORE anything is begun: a file with a mistake in it throws.
+  const tokens = tokensOf(terms)
   const parts: ServerParts = {
     pawl,
     access,
@@ -60,16 +68,15 @@ export function handlerOf(pawl: Pawl, terms: HandlerTerms): RequestHandler {
     openRequests: new OpenRequests(terms.limits),
     meter: new OnDemandMeter(pawl),
   }
-  const tokens = new Tokens(terms.tokens, terms.linkKeys, terms.isOpen)
   const stopFollowing = followFile(parts, tokens)
-  const handler = async (request: Request): Promise<Response> => {
+  const handler = async (request: IncomingCall): Promise<OutgoingAnswer> => {
     const headers = { ...HEADERS, 'pawl-time': String(Math.floor(access.now())) }
     try {
       return await answer(parts, tokens, request, headers)
     } catch (error) {
-      const response = problemResponse(error, headers)
-      if (response.status === 500) terms.onError(error as Error)
-      return response
+      const refused = problemAnswer(error, headers)
+      if (refused.status === 500) terms.onError(error as Error)
+      return refused
     }
   }
   return Object.assign(handler, {
@@ -83,25 +90,30 @@ export function handlerOf(pawl: Pawl, terms: HandlerTerms): RequestHandler {
   })
 }
 
+function tokensOf({ tokens, tokenFile, linkKeys, isOpen }: HandlerTerms): Tokens {
+  const known = new Tokens(tokens, linkKeys, isOpen)
+  if (tokenFile !== null) known.replaceFileTokens(readTokenFile(tokenFile))
+  return known
+}
+
 /** A token that is in the file no more ends what it has open. */
 function followFile({ terms, openRequests }: ServerParts, tokens: Tokens): () => void {
   const { tokenFile, onError } = terms
   if (tokenFile === null) return () => undefined
-  tokens.replaceFileTokens(readTokenFile(tokenFile))
   const replace = (kept: readonly KeptToken[]): void => {
     for (const caller of tokens.replaceFileTokens(kept)) openRequests.end(caller)
   }
   return followTokenFile(tokenFile, replace, onError)
 }
 
-type Headers = Readonly<Record<string, string>>
+type AnswerHeaders = Readonly<Record<string, string>>
 
 async function answer(
   parts: ServerParts,
   tokens: Tokens,
-  request: Request,
-  headers: Headers,
-): Promise<Response> {
+  request: IncomingCall,
+  headers: AnswerHeaders,
+): Promise<OutgoingAnswer> {
   const { terms, openRequests } = parts
   const url = new URL(request.url)
   assertHost(terms, request, url)
@@ -121,11 +133,13 @@ async function answer(
     const output = await permit.answer(await call(operation.name, context, input))
     if (operation.kind === 'text') {
       const type = { 'content-type': PROMETHEUS_TYPE }
-      return new Response(output as string, { headers: { ...headers, ...type } })
+      return { status: 200, headers: { ...headers, ...type }, body: output as string }
     }
-    return new Response(JSON.stringify(output), {
+    return {
+      status: 200,
       headers: { ...headers, 'content-type': 'application/json' },
-    })
+      body: JSON.stringify(output),
+    }
   } finally {
     open?.leave()
   }
@@ -141,7 +155,7 @@ interface Admitted {
 function admit(
   { terms, access }: ServerParts,
   tokens: Tokens,
-  request: Request,
+  request: IncomingCall,
   url: URL,
 ): Admitted {
   const isBelow = terms.path === '' || url.pathname.startsWith(`${terms.path}/`)
@@ -176,7 +190,7 @@ function admit(
 }
 
 /** A page in a browser could have a name of its own lead to this machine, and ask under that name. */
-function assertHost({ hosts }: HandlerTerms, request: Request, url: URL): void {
+function assertHost({ hosts }: HandlerTerms, request: IncomingCall, url: URL): void {
   if (hosts === null) return
   const host = (request.headers.get('host') ?? url.host).toLowerCase().replace(/:\d*$/, '')
   if (hosts.has(host)) return
@@ -187,7 +201,7 @@ function assertHost({ hosts }: HandlerTerms, request: Request, url: URL): void {
 }
 
 /** Only browsers say an origin. A page of another one has no business here, whatever it carries. */
-function assertOrigin({ origins }: HandlerTerms, request: Request): void {
+function assertOrigin({ origins }: HandlerTerms, request: IncomingCall): void {
   const origin = request.headers.get('origin')
   if (origin === null || origins.has(origin)) return
   const host = request.headers.get('host')
@@ -206,15 +220,17 @@ async function eventsResponse(
   context: CallContext,
   open: OpenRequest,
   input: object,
-  request: Request,
-  headers: Headers,
-): Promise<Response> {
+  request: IncomingCall,
+  headers: AnswerHeaders,
+): Promise<OutgoingAnswer> {
   try {
     const lastEventId = request.headers.get('last-event-id')
     const stream = await eventsOf(name, permit, context, input, lastEventId, () => open.leave())
-    return new Response(stream, {
+    return {
+      status: 200,
       headers: { ...headers, 'content-type': 'text/event-stream', 'x-accel-buffering': 'no' },
-    })
+      body: stream,
+    }
   } catch (error) {
     open.leave()
     throw error

@@ -71,25 +71,23 @@ export interface TopState {
 const MOST_LISTED = 5
 
 /** Counts are kept by the store; of lists that could be long, the first few are read. */
-export async function readTopState(
-  pawl: Pawl,
-  place: string,
-  at: Date,
-  before: TopState | null,
-): Promise<TopState> {
-  const [counts, queues, workers, quarantine, health] = await Promise.all([
+export async function readTopState(pawl: Pawl, place: string, at: Date): Promise<TopState> {
+  const [counts, queues, workers, quarantine, inbox, health] = await Promise.all([
     pawl.counts(),
     pawl.queues(),
     pawl.workers(),
     pawl.quarantine.list({ limit: MOST_LISTED }),
+    pawl.inbox({ limit: MOST_LISTED }),
     pawl.health(),
   ])
-  // Reading the inbox reads every job that waits, so it is asked for only while their number is another one.
-  const isSame = before !== null && before.counts.states.SUSPENDED === counts.states.SUSPENDED
-  const questions = isSame ? before.questions : await questionsOf(pawl, counts)
-  return { place, at, counts, queues, workers, quarantined: quarantine.jobs, questions, health }
-}
-
-async function questionsOf(pawl: Pawl, { states }: Counts): Promise<readonly InboxItem[]> {
-  return states.SUSPENDED === 0 ? [] : pawl.inbox({ limit: MOST_LISTED })
+  return {
+    place,
+    at,
+    counts,
+    queues,
+    workers,
+    quarantined: quarantine.jobs,
+    questions: inbox.questions,
+    health,
+  }
 }

@@ -38,13 +38,13 @@ export const TOP: CliCommand = {
   },
 }
 
-function read(call: CommandCall, pawl: Pawl, before: TopState | null): Promise<TopState> {
+function read(call: CommandCall, pawl: Pawl): Promise<TopState> {
   const at = new Date(systemClock.now())
-  return readTopState(pawl, shownStore(call.settings.store), at, before)
+  return readTopState(pawl, shownStore(call.settings.store), at)
 }
 
 async function printOnce(call: CommandCall, pawl: Pawl): Promise<CommandResult> {
-  const state = await read(call, pawl, null)
+  const state = await read(call, pawl)
   return {
     report: {
       value: state,
@@ -118,7 +118,7 @@ class LiveView {
 
   async begin(): Promise<void> {
     // What cannot be read at all is told before anything is drawn.
-    this.#state = await read(this.#call, this.#pawl, null)
+    this.#state = await read(this.#call, this.#pawl)
     this.#screen.enter()
     process.stdout.on('resize', this.#redraw)
     this.#draw()
@@ -141,7 +141,7 @@ class LiveView {
     if (this.#isReading) return
     this.#isReading = true
     try {
-      this.#state = await read(this.#call, this.#pawl, this.#state)
+      this.#state = await read(this.#call, this.#pawl)
       this.#trouble = null
     } catch (error) {
       this.#trouble = error instanceof Error ? error.message : String(error)

@@ -1,6 +1,6 @@
 /**
- * The statements of the read model by name: counts of jobs, which jobs have a label, and the states of
- * pipelines as they are counted. How to read the comments: `statements.ts`. Nothing is decided by them.
+ * The statements of the read model by name: counts of jobs, which jobs have a label, the states of
+ * pipelines as they are counted, and the questions that wait for people. How to read the comments: `statements.ts`. Nothing is decided by them.
  */
 export interface CountStatements {
   /** rows (COUNT_COLUMNS): added to the counts. */
@@ -55,6 +55,15 @@ export interface CountStatements {
   readonly deletePipelines: string
   /** → job, type, tags, counted of all. */
   readonly allPipelines: string
+
+  /** rows (list, since, position, stage, segment, name, job). */
+  readonly insertQuestions: string
+  /** rows (list, since, position, stage, segment, name). */
+  readonly deleteQuestions: string
+  /** list, since, position, stage, segment, name, most → job, since, position, stage, segment, name of those behind. */
+  readonly questionsBehind: string
+  /** list, since, position, stage, segment, name, most → all columns of those behind, in any list. */
+  readonly allQuestions: string
 }
 
 /** Of a row `x`: it has begun before, or may still begin. */

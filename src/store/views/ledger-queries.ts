@@ -31,6 +31,7 @@ import {
 } from './count-views.ts'
 import { Examination } from './examination.ts'
 import { quarantinePage } from './job-pages.ts'
+import { questionsPage } from './question-pages.ts'
 import { sessionLease } from './session-lease.ts'
 import {
   endedOf,
@@ -91,6 +92,7 @@ export function ledgerQueries(
       )
     },
     quarantine: (query) => quarantinePage(ledger, query),
+    questions: (query) => questionsPage(ledger, query),
     queue: ({ queue }) => queueView(ledger, queue),
     limit: ({ key }) => limitView(ledger, key),
     'session-leases': () => ledger.leases.all().flatMap((task) => sessionLease(task) ?? []),

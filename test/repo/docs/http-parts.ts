@@ -49,14 +49,26 @@ function commandText({ words, positional }: CommandTerms): string {
 }
 
 function section(operation: Operation): string {
-  const { name, method, path, says, changes, roles, errors, example, kind, output, command } =
-    operation
+  const {
+    name,
+    method,
+    path,
+    says,
+    changes,
+    roles,
+    errors,
+    example,
+    kind,
+    output,
+    command,
+    scope,
+  } = operation
   const who = PUBLIC_OPERATIONS.has(name) ? 'no token' : rolesText(roles)
   const lines = [
     `#### ${mono(name)}`,
     `${mono(`${method} ${path}`)}: ${says}`,
     [
-      `- Roles: ${who}`,
+      `- Roles: ${who}. Scope: ${mono(scope)}`,
       `- Changes: ${changes ?? 'nothing'}`,
       ...(KINDS[kind] === null ? [] : [`- ${KINDS[kind]}`]),
       'words' in command

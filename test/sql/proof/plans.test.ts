@@ -52,6 +52,8 @@ const HOT: readonly (keyof Statements)[] = [
   'pipelinesToCheck',
   'foldTallies',
   'deleteTalliesOf',
+  'questionsBehind',
+  'deleteQuestions',
 ]
 
 async function fill(address: Address, from: number, to: number): Promise<void> {
@@ -90,9 +92,9 @@ async function sqlitePlan(connection: Connection, sql: string): Promise<string> 
 
 /** `work` and the other tables are only ever reached by an index. */
 const WHOLE_TABLE = {
-  PostgreSQL: /Seq Scan on (?:work|limits|events|tallies)|Hash Join|Merge Join/,
+  PostgreSQL: /Seq Scan on (?:work|limits|events|tallies|questions)|Hash Join|Merge Join/,
   SQLite:
-    /^SCAN (?:(?:work|limits|events|tallies|w|x|y|e)(?! USING (?:COVERING )?INDEX)\b|\w+ USING INDEX sqlite_autoindex)/m,
+    /^SCAN (?:(?:work|limits|events|tallies|questions|w|x|y|e)(?! USING (?:COVERING )?INDEX)\b|\w+ USING INDEX sqlite_autoindex)/m,
 }
 
 /** Of these, only what is due by now is read, however much is due later. */
@@ -110,6 +112,7 @@ const IN_ORDER: ReadonlySet<keyof Statements> = new Set<keyof Statements>([
   'limitsAfter',
   'groupTurnsAfter',
   'pipelinesToCheck',
+  'questionsBehind',
 ])
 const SORTED = { PostgreSQL: /\bSort\b/, SQLite: /TEMP B-TREE/ }
 const TIME_IN_INDEX = {

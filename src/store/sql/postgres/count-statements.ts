@@ -150,4 +150,26 @@ export const COUNT_STATEMENTS: CountStatements = {
   countPipelines: changeByPipelines(''),
   deletePipelines: `delete from pipelines p using ${jobs} where p.job = given.job`,
   allPipelines: 'select job, type, tags, counted from pipelines',
+
+  insertQuestions: `
+    insert into questions (list, since, position, stage, segment, name, job)
+    select * from unnest(
+      $1::text[], $2::int8[], $3::int8[], $4::int4[], $5::int4[], $6::text[], $7::text[]
+    )`,
+  deleteQuestions: `
+    delete from questions q using unnest(
+      $1::text[], $2::int8[], $3::int8[], $4::int4[], $5::int4[], $6::text[]
+    ) as given (list, since, position, stage, segment, name)
+    where (q.list, q.since, q.position, q.stage, q.segment, q.name)
+      = (given.list, given.since, given.position, given.stage, given.segment, given.name)`,
+  questionsBehind: `
+    select job, since, position, stage, segment, name from questions
+    where list = $1::text and (since, position, stage, segment, name)
+      > ($2::int8, $3::int8, $4::int4, $5::int4, $6::text)
+    order by since, position, stage, segment, name limit $7::int4`,
+  allQuestions: `
+    select list, since, position, stage, segment, name, job from questions
+    where (list, since, position, stage, segment, name)
+      > ($1::text, $2::int8, $3::int8, $4::int4, $5::int4, $6::text)
+    order by list, since, position, stage, segment, name limit $7::int4`,
 }

@@ -260,6 +260,17 @@ export const STEPS: readonly (readonly string[])[] = [
     ) ${CHURN}`,
     `create index pipelines_until on pipelines (until) where until is not null`,
     `create index pipelines_counted on pipelines (counted, position)`,
+    // What people are asked, in each list that a filter may mean.
+    `create table questions (
+      since bigint not null,
+      position bigint not null,
+      stage integer not null,
+      segment integer not null,
+      list text collate "C" not null,
+      name text collate "C" not null,
+      job text collate "C" not null,
+      primary key (list, since, position, stage, segment, name)
+    ) ${CHURN}`,
     `create table tallies (
       id bigint generated always as identity primary key,
       ended_at bigint not null,

@@ -51,6 +51,8 @@ export interface RowState {
   countedAs: JobState | null
   /** The fingerprint of the error that it is counted under; null: none. */
   error: string | null
+  /** The rows of `questions` that there are of it. */
+  questions: readonly Row[]
 }
 
 /** A job's own row has its id as the key, which has no U+0000 in it: nearly all rows are such. */
@@ -285,7 +287,7 @@ function overAt(job: Job): number | null {
 }
 
 /** The columns of `LOADED_COLUMNS`, and the record of the job's JobSubmitted. */
-export interface LoadedColumns extends Omit<RowState, 'countedAs' | 'error'> {
+export interface LoadedColumns extends Omit<RowState, 'countedAs' | 'error' | 'questions'> {
   /** Null: it has not changed since it was submitted. */
   readonly record: Uint8Array | null
   /** Of a job's own row; null: it was not read. */

@@ -113,4 +113,19 @@ export const COUNT_STATEMENTS: CountStatements = {
   countPipelines: changeByPipelines(''),
   deletePipelines: 'delete from pipelines where job = ?',
   allPipelines: 'select job, type, tags, counted from pipelines',
+
+  insertQuestions: `
+    insert into questions (list, since, position, stage, segment, name, job)
+    values (?, ?, ?, ?, ?, ?, ?)`,
+  deleteQuestions: `
+    delete from questions
+    where list = ? and since = ? and position = ? and stage = ? and segment = ? and name = ?`,
+  questionsBehind: `
+    select job, since, position, stage, segment, name from questions
+    where list = ?1 and (since, position, stage, segment, name) > (?2, ?3, ?4, ?5, ?6)
+    order by since, position, stage, segment, name limit ?7`,
+  allQuestions: `
+    select list, since, position, stage, segment, name, job from questions
+    where (list, since, position, stage, segment, name) > (?1, ?2, ?3, ?4, ?5, ?6)
+    order by list, since, position, stage, segment, name limit ?7`,
 }
