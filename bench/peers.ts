@@ -88,7 +88,12 @@ const RATIOS_ARE = [
   'Above 1 Pawl is quicker; of the latency, p50 is compared.',
 ]
 
-export async function* benchPeers(say: Say, args: readonly string[]): AsyncGenerator<string> {
+/** `onMeasured`: given all that was measured. */
+export async function* benchPeers(
+  say: Say,
+  args: readonly string[],
+  onMeasured: (all: readonly Measured[]) => void = () => undefined,
+): AsyncGenerator<string> {
   const options = readArguments(args, OPTIONS)
   if (options.help) {
     yield* HELP
@@ -116,6 +121,7 @@ export async function* benchPeers(say: Say, args: readonly string[]): AsyncGener
     if (timed.length > 0) yield* run.tables(timed, rounds)
     if (workloads.includes('recovery')) yield* await run.recovery()
     yield* run.leftOut
+    onMeasured(run.measured)
     const charts = options.text('charts')
     if (charts !== undefined) drawCharts(charts, run.measured, timed)
     const json = options.text('json')

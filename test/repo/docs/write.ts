@@ -1,5 +1,5 @@
 /**
- * `npm run docs`: writes the generated parts of `docs/model.md`, `docs/http.md` and `docs/cli.md` anew.
+ * `npm run docs`: writes the generated parts of `docs/model.md`, `docs/http.md`, `docs/cli.md` and the guide anew.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -8,8 +8,14 @@ import { rewrite } from './blocks.ts'
 import { cliParts } from './cli-parts.ts'
 import { modelParts } from './generate.ts'
 import { httpParts } from './http-parts.ts'
+import { metricsParts } from './metrics-parts.ts'
 
-const PAGES = { 'model.md': modelParts, 'http.md': httpParts, 'cli.md': cliParts }
+const PAGES = {
+  'model.md': modelParts,
+  'http.md': httpParts,
+  'cli.md': cliParts,
+  'guide/22-observing.md': metricsParts,
+}
 
 for (const [name, parts] of Object.entries(PAGES)) {
   const path = join(ROOT, 'docs', name)

@@ -40,6 +40,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
   engine: ['kernel', 'log', 'store', 'definition', 'worker'],
   dashboard: [],
   push: [],
+  observe: ['kernel', 'store', 'definition', 'worker', 'engine'],
   operations: ['kernel', 'protocol', 'store', 'definition', 'engine'],
   server: [
     'kernel',
@@ -52,7 +53,10 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'push',
     'worker',
     'dashboard',
+    'observe',
   ],
+  mcp: ['kernel', 'protocol', 'definition', 'engine', 'operations'],
+  conformance: ['kernel', 'store', 'definition', 'engine', 'server'],
   cli: [
     'kernel',
     'lab',
@@ -65,7 +69,10 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'push',
     'worker',
     'dashboard',
+    'observe',
     'server',
+    'conformance',
+    'mcp',
   ],
   testing: [
     'kernel',
@@ -79,6 +86,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'push',
     'worker',
     'dashboard',
+    'observe',
     'server',
     'cli',
   ],
