@@ -162,6 +162,14 @@ describe('pawl serve', () => {
   })
 })
 
+/** How many tools the last answer lists. */
+function tools({ out }: { readonly out: string }): number {
+  const last = JSON.parse(out.trim().split('\n').at(-1) as string) as {
+    result: { tools: unknown[] }
+  }
+  return last.result.tools.length
+}
+
 describe('pawl mcp and pawl conformance', () => {
   it('a store is tools on stdin and stdout, which only read unless that is said', async () => {
     const cwd = await userFolder()
@@ -183,12 +191,6 @@ describe('pawl mcp and pawl conformance', () => {
     const reads = await cli(['mcp', '-s', './data'], { cwd, input })
     const changes = await cli(['mcp', '--allow-changes', '-s', './data'], { cwd, input })
     expect([reads.code, changes.code]).toEqual([0, 0])
-    const tools = ({ out }: { out: string }): number => {
-      const last = JSON.parse(out.trim().split('\n').at(-1) as string) as {
-        result: { tools: unknown[] }
-      }
-      return last.result.tools.length
-    }
     expect(tools(reads)).toBeGreaterThan(10)
     expect(tools(changes)).toBeGreaterThan(tools(reads))
   })
