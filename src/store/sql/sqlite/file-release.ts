@@ -35,7 +35,11 @@ export async function isLetGo(path: string): Promise<boolean> {
 /** Of this thread's memory alone, which is small: it takes a few milliseconds. */
 function collector(): () => void {
   setFlagsFromString('--expose-gc')
-  return runInNewContext('gc') as () => void
+  try {
+    return runInNewContext('gc') as () => void
+  } finally {
+    setFlagsFromString('--no-expose-gc')
+  }
 }
 
 /** The file itself, or one of those that SQLite keeps beside it. */
