@@ -21,7 +21,7 @@ export type { ByInputOptions } from './by-input.ts'
 export type { Continuation } from './continuation.ts'
 export { continuedInput, isContinuation, makeContinuation, versionedInput } from './continuation.ts'
 export type { Contract, ContractOptions, HandlerOptions } from './contract.ts'
-export { contract, handle, noHandler } from './contract.ts'
+export { contract, handle, isByName, jobByName, noHandler } from './contract.ts'
 export type { FailedAt, FailedWhy } from './job-errors.ts'
 export {
   JobDeadlinePassed,

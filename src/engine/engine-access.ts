@@ -5,7 +5,9 @@
  * An engine gives it when it is made; it is in no type that users see.
  */
 import type { Command } from '../kernel/index.ts'
+import type { DefinitionOf } from './operator/operator.ts'
 import type { Answer, HeardProcess, NewsKind, Store } from '../store/index.ts'
+import type { Health, HealthWatch } from './inspect/health.ts'
 import type { PresenceLoop } from './presence/presence-loop.ts'
 import type { RemoteProcesses } from './presence/remote-processes.ts'
 import type { CommandListeners } from './upkeep/command-listeners.ts'
@@ -18,27 +20,35 @@ export interface EngineAccess {
   execute(commands: readonly Command[]): Promise<readonly Answer[]>
   /** Calls with what may have happened by commands of this engine. Gives its end. */
   onNews(listener: (news: ReadonlySet<NewsKind>) => void): () => void
+  /** The definition of a job type that this engine last worked or submitted by; null: none. */
+  readonly definitionOf: DefinitionOf
   /** The workers of these are shown beside those of this engine. Gives its end. */
   addRemote(remote: RemoteProcesses): () => void
   /** What this process says of its own workers; null: it has none. */
   ownProcess(): HeardProcess | null
+  /** As far as it was examined, without another look. */
+  knownHealth(): Health
 }
 
 const ACCESS = new WeakMap<object, EngineAccess>()
 
-interface EngineParts extends Pick<EngineAccess, 'store' | 'now'> {
+interface EngineParts extends Pick<EngineAccess, 'store' | 'now' | 'definitionOf'> {
   readonly listeners: CommandListeners
   readonly presence: PresenceLoop
+  readonly healthWatch: HealthWatch
 }
 
-export function giveAccess(engine: object, { store, now, listeners, presence }: EngineParts): void {
+export function giveAccess(engine: object, parts: EngineParts): void {
+  const { store, now, definitionOf, listeners, presence, healthWatch } = parts
   ACCESS.set(engine, {
     store,
     now,
+    definitionOf,
     execute: (commands) => listeners.executeOf(commands),
     onNews: (listener) => listeners.onNews(listener),
     addRemote: (remote) => presence.addRemote(remote),
     ownProcess: () => presence.ownProcess(),
+    knownHealth: () => healthWatch.known(),
   })
 }
 

@@ -594,7 +594,9 @@ export class Pawl {
   #giveAccess(): void {
     const { store } = this.#parts
     const [listeners, presence] = [this.#commandListeners, this.#presenceLoop]
-    giveAccess(this, { store, now: this.#now, listeners, presence })
+    const healthWatch = this.#healthWatch
+    const definitionOf: DefinitionOf = (type) => this.#definitions.get(type) ?? null
+    giveAccess(this, { store, now: this.#now, definitionOf, listeners, presence, healthWatch })
   }
 
   #newHandleParts(): HandleParts {

@@ -39,6 +39,22 @@ describe.each(ALL.map((one) => [one.name, one] as const))('%s', (_name, operatio
     }
   })
 
+  it('has a command that can be typed, or says why it has none', () => {
+    const { command } = operation
+    if (!('words' in command)) return expect(command.none).toMatch(/^[A-Z].{20,}\.$/)
+    const properties = Object.keys(operation.input.properties ?? {})
+    expect(command.words).toMatch(/^[a-z]+( [a-z]+)?$/)
+    expect(command.summary).toMatch(/^[A-Z].{5,58}[^.]$/)
+    for (const one of [...command.positional, ...Object.keys(command.options)]) {
+      expect(properties).toContain(one)
+    }
+    // What must be given is given by its place, and what may be left out comes behind it.
+    const needed = operation.input.required ?? []
+    const places = command.positional.map((one) => needed.includes(one))
+    expect(places).toEqual(places.toSorted((a, b) => Number(b) - Number(a)))
+    expect(needed.filter((one) => !command.positional.includes(one))).toEqual([])
+  })
+
   it('is read by GET only if it changes nothing, and by GET takes only what a query can say', () => {
     if (operation.method !== 'GET') return
     expect(operation.changes).toBe(null)
@@ -52,6 +68,19 @@ describe('the catalogue', () => {
   it('has a place of its own for each operation', () => {
     const places = ALL.map(({ method, path }) => `${method} ${path}`)
     expect(new Set(places).size).toBe(places.length)
+  })
+
+  it('has words of its own for each command, and options that differ', () => {
+    const commands = ALL.flatMap(({ command, input }) =>
+      'words' in command ? [{ ...command, input }] : [],
+    )
+    const words = commands.map((one) => one.words)
+    expect(words.filter((one, i) => words.indexOf(one) !== i)).toEqual([])
+    for (const { input, positional, options } of commands) {
+      const named = Object.keys(input.properties ?? {}).filter((one) => !positional.includes(one))
+      const spelled = named.map((one) => options[one] ?? one)
+      expect(new Set(spelled).size).toBe(spelled.length)
+    }
   })
 
   it('closes every object that is given to the server', () => {

@@ -1,31 +1,44 @@
 /**
- * The operations of clients and operators, in their words: jobs, queues, schedules, workers and the quarantine. The
- * command line and other languages have the same.
+ * The operations of clients and operators on queues, schedules, workers, and many jobs at once. Those on one job stand in
+ * `job-operations.ts`.
  */
 import { LIMITS } from '../kernel/index.ts'
+import { JOB_OPERATIONS } from './job-operations.ts'
 import { operation } from './operation.ts'
 import {
   actor,
   after,
-  choiceOfTask,
+  bulkReport,
   date,
   done,
-  duration,
-  failure,
+  durationOrMs,
+  EXAMPLE_ACTOR,
+  EXAMPLE_COUNTS,
+  EXAMPLE_DATE,
+  EXAMPLE_JOB,
+  EXAMPLE_LISTED,
+  EXAMPLE_REPORT,
   job,
+  jobFilter,
   key,
   limit,
   listedJob,
+  MOST_LISTED,
   MOST_PER_PAGE,
   name,
+  nextPage,
+  pastFilter,
+  pastMoment,
+  policy,
+  rate,
   state,
+  stateCounts,
   time,
 } from './parts.ts'
 import {
   about,
   anything,
   choice,
-  either,
   flag,
   list,
   nullable,
@@ -34,270 +47,299 @@ import {
   text,
   whole,
 } from './schema.ts'
-import { EXAMPLE_JOB } from './store-operations.ts'
 
-const MOST_LISTED = 100_000
-const ms = whole(0, LIMITS.delayMs)
-const durationOrMs = either(duration, ms)
-const nextPage = about('Give it as `after` to go on; null: there is no more.', nullable(whole(0)))
-const JOB = { job: EXAMPLE_JOB }
-const AT = '2026-11-18T15:00:00.000Z'
-const LISTED = {
-  id: EXAMPLE_JOB,
-  type: 'mail',
-  state: 'QUEUED',
-  queue: 'default',
-  priority: 0,
-  tags: [],
-  attempt: 0,
-  submittedAt: AT,
-  completedAt: null,
-  error: null,
-} as const
-
-/** How jobs that a definition on the server says nothing of are tried. */
-const policy = {
-  lease: about(
-    'Default 30 s. Not of a type that the server has a definition of; so the next two.',
-    durationOrMs,
-  ),
-  timeout: durationOrMs,
-  retry: object({}, { max: whole(0, LIMITS.retries), delay: durationOrMs, cap: durationOrMs }),
+const MOST_TEXT = 100_000_000
+const bulkAction = choice('cancel', 'retry', 'discard', 'reschedule', 'rerun')
+const allJobs = about('Every job: must be said if there is no filter.', flag())
+/** What a reschedule changes, and what a rerun is called. */
+const bulkTerms = {
+  delay: durationOrMs,
+  at: time,
+  priority: whole(-LIMITS.priority, LIMITS.priority),
+  toQueue: about('Of a reschedule: the queue that the jobs go to.', name),
+  name: about('Of a rerun: a job is run again once under a name.', name),
+  effects: choice('again'),
 }
+const quarantined = {
+  type: name,
+  queue: name,
+  tag: name,
+  group: name,
+  code: name,
+  fingerprint: name,
+}
+const ids = list(job, 10_000)
+const dryRun = about('Says what would be done, and does nothing.', flag())
 
-const ASKED_OF_JOB = { by: 'ada', reason: 'asked by the customer' }
-
-const JOB_OPERATIONS = {
-  'jobs.submit': operation({
-    path: '/v1/jobs',
-    roles: ['submit'],
-    says: 'Submits a job: it is durable when this answers. With the same id or key again, it is the same job.',
-    changes: 'There is a new job.',
+const OTHER_OPERATIONS = {
+  counts: operation({
+    path: '/v1/counts',
+    roles: ['read', 'operate'],
+    scope: 'filter',
+    command: { words: 'counts', summary: 'Count jobs by state, and by what they are' },
+    says: 'How many jobs are in each state, also by type, queue, tag or error. It counts no jobs: the store keeps the counts.',
     input: object(
-      { type: name },
+      {},
       {
-        input: about('Any JSON value. Default null.', anything()),
-        id: name,
-        key,
-        unique: flag(),
-        replace: flag(),
+        type: name,
+        queue: name,
+        tag: name,
+        error: about('The fingerprint of what jobs failed of.', name),
+        by: choice('type', 'queue', 'tag', 'error'),
+        after: about('`next` of the page before: of the groups.', text(LIMITS.nameChars)),
+        limit,
+      },
+    ),
+    output: object({
+      total: whole(0),
+      states: stateCounts,
+      groups: list(
+        open({ name: nullable(text(LIMITS.nameChars)), total: whole(0), states: stateCounts }),
+        MOST_PER_PAGE,
+      ),
+      next: nullable(text(LIMITS.nameChars)),
+    }),
+    errors: ['InvalidDefinition'],
+    example: {
+      input: { by: 'type' },
+      output: { ...EXAMPLE_COUNTS, groups: [{ name: 'mail', ...EXAMPLE_COUNTS }], next: null },
+    },
+  }),
+  'past.show': operation({
+    path: '/v1/past/jobs/{job}',
+    roles: ['read', 'operate'],
+    scope: 'job',
+    command: { words: 'at show', summary: 'Show a job as it was', positional: ['job'] },
+    says: 'A job as it was at a moment. Say `time` or `position`.',
+    input: object({ job }, pastMoment),
+    output: open({ id: name, type: name, state, submittedAt: date }),
+    errors: ['UnknownJob', 'BeforeHistory', 'InvalidDefinition'],
+    example: { input: { job: EXAMPLE_JOB, position: 12 }, output: EXAMPLE_LISTED },
+  }),
+  'past.list': operation({
+    path: '/v1/past/jobs',
+    roles: ['read', 'operate'],
+    scope: 'filter',
+    command: { words: 'at list', summary: 'List jobs as they were' },
+    says: 'Jobs as they were at a moment, in order of submission. A page costs as much as all before it.',
+    input: object({}, { ...pastMoment, ...pastFilter, after, limit }),
+    output: object({ jobs: list(listedJob, MOST_PER_PAGE), next: nextPage }),
+    errors: ['BeforeHistory', 'InvalidDefinition'],
+    example: { input: { position: 12, limit: 1 }, output: { jobs: [EXAMPLE_LISTED], next: null } },
+  }),
+  'past.counts': operation({
+    path: '/v1/past/counts',
+    roles: ['read', 'operate'],
+    scope: 'filter',
+    command: { words: 'at counts', summary: 'Count jobs as they were' },
+    says: 'How many jobs were in each state at a moment, of all, by type and by queue. It reads the history.',
+    input: object({}, { ...pastMoment, ...pastFilter }),
+    output: object({
+      total: whole(0),
+      states: stateCounts,
+      types: list(object({ name, total: whole(0), states: stateCounts }), MOST_LISTED),
+      queues: list(object({ name, total: whole(0), states: stateCounts }), MOST_LISTED),
+    }),
+    errors: ['BeforeHistory', 'InvalidDefinition'],
+    example: {
+      input: { position: 12 },
+      output: { ...EXAMPLE_COUNTS, types: [{ name: 'mail', ...EXAMPLE_COUNTS }], queues: [] },
+    },
+  }),
+  'bulk.preview': operation({
+    method: 'POST',
+    path: '/v1/bulk/preview',
+    roles: ['read', 'operate'],
+    scope: 'filter',
+    command: {
+      words: 'bulk preview',
+      summary: 'Count what bulk would do, and do nothing',
+      positional: ['action'],
+    },
+    says: 'How many jobs an action for many would be done to, and the first of them.',
+    input: object({ action: bulkAction }, { ...jobFilter, all: allJobs, ...bulkTerms }),
+    output: bulkReport,
+    errors: ['InvalidDefinition'],
+    example: { input: { action: 'cancel', type: 'mail' }, output: { ...EXAMPLE_REPORT, done: 0 } },
+  }),
+  'bulk.run': operation({
+    path: '/v1/bulk/run',
+    kind: 'long',
+    roles: ['operate'],
+    scope: 'filter',
+    command: {
+      words: 'bulk',
+      summary: 'Do something to all jobs that a filter matches',
+      positional: ['action'],
+      asks: true,
+    },
+    says: 'Does to all jobs that a filter matches what the operation for one does. It may be asked for again.',
+    changes: 'What the action changes, for each job.',
+    input: object(
+      { action: bulkAction },
+      { ...jobFilter, all: allJobs, ...bulkTerms, ...actor, rate },
+    ),
+    output: bulkReport,
+    errors: ['InvalidDefinition', 'TooManyOpen'],
+    example: {
+      input: { action: 'cancel', type: 'mail', ...EXAMPLE_ACTOR },
+      output: EXAMPLE_REPORT,
+    },
+  }),
+  'bulk.events': operation({
+    path: '/v1/bulk/events',
+    kind: 'events',
+    roles: ['operate'],
+    scope: 'filter',
+    command: { none: 'It is `bulk.run`, whose command shows progress.' },
+    says: 'As `bulk.run`; sends after each batch how far it is, and the whole report as the last event.',
+    changes: 'What the action changes, for each job.',
+    input: object(
+      { action: bulkAction },
+      { ...jobFilter, all: allJobs, ...bulkTerms, ...actor, rate },
+    ),
+    output: bulkReport,
+    errors: ['InvalidDefinition', 'TooManyOpen'],
+    example: {
+      input: { action: 'cancel', type: 'mail', ...EXAMPLE_ACTOR },
+      output: EXAMPLE_REPORT,
+    },
+  }),
+  'queues.list': operation({
+    path: '/v1/queues',
+    roles: ['read', 'operate'],
+    scope: 'none',
+    command: { words: 'queues', summary: 'List queues, with what is in them' },
+    says: 'Queues that were configured, or that jobs are in, with how many jobs are in which state.',
+    input: object({}),
+    output: object({
+      queues: list(open({ name, pausedAt: nullable(date), states: stateCounts }), MOST_LISTED),
+    }),
+    example: {
+      input: {},
+      output: { queues: [{ name: 'mail', pausedAt: null, states: EXAMPLE_COUNTS.states }] },
+    },
+  }),
+  'limits.show': operation({
+    path: '/v1/limits/{limit}',
+    roles: ['read', 'operate'],
+    scope: 'none',
+    command: { words: 'limits', summary: 'Show what is used of a limit', positional: ['limit'] },
+    says: 'What is used of a limit that definitions declare, such as one by tenant.',
+    input: object({ limit: about('The key of the limit.', key) }),
+    output: open({ held: whole(0) }),
+    example: { input: { limit: 'tenant-7' }, output: { held: 0 } },
+  }),
+  'schedules.show': operation({
+    path: '/v1/schedules/{schedule}',
+    roles: ['read', 'operate'],
+    scope: 'none',
+    command: {
+      words: 'schedules show',
+      summary: 'Show a schedule, with its next times',
+      positional: ['schedule'],
+    },
+    says: 'A schedule, and when it is due next.',
+    input: object(
+      { schedule: name },
+      { times: about('How many of its next times. Default 5.', whole(0, MOST_PER_PAGE)) },
+    ),
+    output: open({ id: name, type: nullable(name), nextTimes: list(date, MOST_PER_PAGE) }),
+    errors: ['UnknownSchedule'],
+    example: {
+      input: { schedule: 'nightly' },
+      output: { id: 'nightly', type: 'report', nextTimes: [EXAMPLE_DATE] },
+    },
+  }),
+  'schedules.set': operation({
+    path: '/v1/schedules/{schedule}',
+    method: 'POST',
+    roles: ['operate'],
+    scope: 'none',
+    command: {
+      words: 'schedules set',
+      summary: 'Set a schedule, or change it',
+      positional: ['schedule', 'type', 'input'],
+    },
+    says: 'Sets a schedule, or changes it: say `cron` or `every`. The same terms again change nothing.',
+    changes: 'The schedule makes jobs of the type when it is due.',
+    input: object(
+      { schedule: name, type: name },
+      {
+        ...actor,
+        input: about('Of each job: any JSON value. Default null.', anything()),
+        cron: about(
+          'Minute, hour, day, month and weekday; with six fields, the first is seconds.',
+          text(200, 1),
+        ),
+        timezone: about('Where the cron text is read. Default UTC.', text(100, 1)),
+        every: durationOrMs,
+        missed: about(
+          'Times that passed while no engine was open. Default once.',
+          choice('skip', 'once', 'all'),
+        ),
+        start: time,
+        end: time,
         queue: name,
         priority: whole(-LIMITS.priority, LIMITS.priority),
-        delay: durationOrMs,
-        at: time,
-        startWithin: durationOrMs,
-        deadline: durationOrMs,
         group: name,
+        key,
+        unique: flag(),
         tags: list(name, LIMITS.tags),
         metadata: anything(),
-        hold: flag(),
+        startWithin: durationOrMs,
+        deadline: durationOrMs,
         retention: durationOrMs,
         version: about('Of the definition that the input is of. Default 1.', whole(1)),
         ...policy,
       },
     ),
-    output: object({ job }),
-    errors: [
-      'InvalidDefinition',
-      'InvalidValue',
-      'UnserializableValue',
-      'QueueFull',
-      'KeyReused',
-      'IdReused',
-      'JobBegun',
-    ],
-    example: {
-      input: { type: 'mail', input: { to: 'ada@example.com' }, key: 'welcome-7' },
-      output: JOB,
-    },
+    output: done,
+    errors: ['InvalidDefinition', 'InvalidValue', 'UnserializableValue'],
+    example: { input: { schedule: 'nightly', type: 'report', cron: '0 3 * * *' }, output: {} },
   }),
-  'jobs.list': operation({
-    path: '/v1/jobs',
-    roles: ['read', 'operate'],
-    says: 'Jobs in order of submission, page by page.',
+  'quarantine.redrive': operation({
+    path: '/v1/quarantine/redrive',
+    kind: 'long',
+    roles: ['operate'],
+    scope: 'filter',
+    command: {
+      words: 'quarantine retry',
+      summary: 'Try many jobs in quarantine again',
+      asks: true,
+    },
+    says: 'Tries jobs in quarantine again, each with a fresh budget. Say which: by a filter, by `ids`, or `all`.',
+    changes: 'The jobs are tried again.',
     input: object(
       {},
-      {
-        type: name,
-        state,
-        queue: name,
-        tag: name,
-        group: name,
-        key,
-        worker: name,
-        error: about('The fingerprint of what jobs failed of.', name),
-        submittedFrom: time,
-        submittedBefore: time,
-        completedFrom: time,
-        completedBefore: time,
-        order: choice('oldest', 'newest'),
-        after,
-        limit,
-      },
+      { ...quarantined, ids, all: allJobs, ...actor, dryRun, rate, input: anything() },
     ),
-    output: object({ jobs: list(listedJob, MOST_PER_PAGE), next: nextPage }),
-    example: { input: { state: 'QUEUED', limit: 1 }, output: { jobs: [LISTED], next: null } },
+    output: bulkReport,
+    errors: ['InvalidDefinition', 'TooManyOpen'],
+    example: { input: { fingerprint: '7d0f', ...EXAMPLE_ACTOR }, output: EXAMPLE_REPORT },
   }),
-  'jobs.show': operation({
-    path: '/v1/jobs/{job}',
-    roles: ['read', 'operate', 'submit'],
-    says: 'A job: what was asked for, where it stands, and what came of it.',
-    input: object({ job }),
-    output: open({
-      id: name,
-      type: name,
-      state,
-      attempt: whole(0),
-      submittedAt: date,
-      completedAt: nullable(date),
-      error: failure,
-    }),
-    errors: ['UnknownJob'],
-    example: { input: JOB, output: LISTED },
-  }),
-  'jobs.history': operation({
-    path: '/v1/jobs/{job}/history',
-    roles: ['read', 'operate'],
-    says: 'Everything that happened to a job, oldest first: what, when, who and why.',
-    input: object({ job }, { after, limit }),
-    output: object({
-      items: list(
-        open({ position: whole(0), at: date, type: name, by: text(LIMITS.nameChars) }),
-        2 * MOST_PER_PAGE,
-      ),
-    }),
-    errors: ['UnknownJob'],
-    example: {
-      input: { ...JOB, limit: 1 },
-      output: { items: [{ position: 1, at: AT, type: 'JobSubmitted', by: 'client' }] },
+  'quarantine.discard': operation({
+    path: '/v1/quarantine/discard',
+    kind: 'long',
+    roles: ['operate'],
+    scope: 'filter',
+    command: {
+      words: 'quarantine discard',
+      summary: 'Give up many jobs in quarantine',
+      asks: true,
     },
+    says: 'Gives up jobs in quarantine for good. Say which: by a filter, by `ids`, or `all`.',
+    changes: 'The jobs FAILED.',
+    input: object({}, { ...quarantined, ids, all: allJobs, ...actor, dryRun, rate }),
+    output: bulkReport,
+    errors: ['InvalidDefinition', 'TooManyOpen'],
+    example: { input: { ids: [EXAMPLE_JOB], ...EXAMPLE_ACTOR }, output: EXAMPLE_REPORT },
   }),
-  'jobs.explain': operation({
-    path: '/v1/jobs/{job}/explain',
-    roles: ['read', 'operate'],
-    says: 'Why a job is not running: every reason that holds now, and what would help.',
-    input: object({ job }),
-    output: open({
-      job,
-      state,
-      isRunnable: flag(),
-      reasons: list(open({ message: text(LIMITS.errorChars) }), MOST_PER_PAGE),
-    }),
-    errors: ['UnknownJob'],
-    example: {
-      input: JOB,
-      output: { ...JOB, state: 'QUEUED', isRunnable: true, reasons: [{ message: 'It is next.' }] },
-    },
-  }),
-  'jobs.cancel': operation({
-    path: '/v1/jobs/{job}/cancel',
-    roles: ['operate'],
-    says: 'Cancels a job.',
-    changes: 'The job is cancelled; a handler that runs is told.',
-    input: object({ job }, actor),
-    output: done,
-    errors: ['UnknownJob', 'NothingToCancel'],
-    example: { input: { ...JOB, ...ASKED_OF_JOB }, output: {} },
-  }),
-  'jobs.release': operation({
-    path: '/v1/jobs/{job}/release',
-    roles: ['operate', 'submit'],
-    says: 'Lets a job go that was submitted with `hold`.',
-    changes: 'The job can be claimed.',
-    input: object({ job }, actor),
-    output: done,
-    errors: ['UnknownJob', 'InvalidTransition'],
-    example: { input: JOB, output: {} },
-  }),
-  'jobs.retry': operation({
-    path: '/v1/jobs/{job}/retry',
-    roles: ['operate'],
-    says: 'Gives a job in quarantine a fresh budget, and a new input if there is one.',
-    changes: 'The job is tried again.',
-    input: object({ job }, { ...actor, ...choiceOfTask, input: anything() }),
-    output: done,
-    errors: ['UnknownJob', 'TaskNotDead', 'TaskChanged', 'InvalidDefinition', 'InvalidValue'],
-    example: { input: { ...JOB, ...ASKED_OF_JOB }, output: {} },
-  }),
-  'jobs.discard': operation({
-    path: '/v1/jobs/{job}/discard',
-    roles: ['operate'],
-    says: 'Gives up a job in quarantine for good, or one task of it.',
-    changes: 'The job FAILED.',
-    input: object({ job }, { ...actor, ...choiceOfTask }),
-    output: done,
-    errors: ['UnknownJob', 'TaskNotDead', 'TaskChanged', 'InvalidDefinition'],
-    example: { input: { ...JOB, ...ASKED_OF_JOB }, output: {} },
-  }),
-  'jobs.revoke': operation({
-    path: '/v1/jobs/{job}/revoke',
-    roles: ['operate'],
-    says: 'Takes the lease from the worker that has the job.',
-    changes: 'The job is tried again at once; its handler is told.',
-    input: object({ job }, { ...actor, ...choiceOfTask }),
-    output: done,
-    errors: ['UnknownJob', 'LeaseNotHeld', 'TaskChanged', 'InvalidDefinition'],
-    example: { input: JOB, output: {} },
-  }),
-  'jobs.force': operation({
-    path: '/v1/jobs/{job}/force',
-    roles: ['operate'],
-    says: 'Sets the state of a job, whatever its workers report.',
-    changes: 'The job has that state.',
-    input: object(
-      { job, to: choice('SUCCEEDED', 'FAILED', 'QUEUED') },
-      { ...actor, ...choiceOfTask, output: anything() },
-    ),
-    output: done,
-    errors: ['UnknownJob', 'InvalidTransition', 'TaskFinal', 'TaskChanged', 'InvalidDefinition'],
-    example: { input: { ...JOB, to: 'FAILED' }, output: {} },
-  }),
-  'jobs.rerun': operation({
-    path: '/v1/jobs/{job}/rerun',
-    roles: ['operate'],
-    says: 'Runs a job that is over again, as a new job.',
-    changes: 'There is a new job, which points to the old one.',
-    input: object(
-      { job },
-      { ...actor, id: name, from: name, effects: choice('again'), input: anything() },
-    ),
-    output: object({ job }),
-    errors: [
-      'UnknownJob',
-      'JobNotFinal',
-      'InvalidDefinition',
-      'InvalidValue',
-      'JobWasErased',
-      'IdReused',
-    ],
-    example: { input: JOB, output: JOB },
-  }),
-  'jobs.reschedule': operation({
-    path: '/v1/jobs/{job}/reschedule',
-    roles: ['operate'],
-    says: 'Gives a job that waits another due time, priority or queue.',
-    changes: 'The job is due then, or stands in that queue.',
-    input: object(
-      { job },
-      {
-        ...actor,
-        ...choiceOfTask,
-        delay: durationOrMs,
-        at: time,
-        priority: whole(-LIMITS.priority, LIMITS.priority),
-        queue: name,
-      },
-    ),
-    output: done,
-    errors: ['UnknownJob', 'TaskNotWaiting', 'TaskChanged', 'InvalidDefinition'],
-    example: { input: { ...JOB, delay: '5m' }, output: {} },
-  }),
-}
-
-const OTHER_OPERATIONS = {
   'queues.show': operation({
     path: '/v1/queues/{queue}',
     roles: ['read', 'operate'],
+    scope: 'queue',
+    command: { words: 'queues show', summary: 'Show a queue', positional: ['queue'] },
     says: 'A queue: whether it is paused, its bounds, and how many jobs wait.',
     input: object({ queue: name }),
     output: open({ name, pausedAt: nullable(date), ready: whole(0) }),
@@ -306,15 +348,19 @@ const OTHER_OPERATIONS = {
   'queues.pause': operation({
     path: '/v1/queues/{queue}/pause',
     roles: ['operate'],
+    scope: 'queue',
+    command: { words: 'pause', summary: 'Pause a queue', positional: ['queue'] },
     says: 'Nothing more of the queue is handed out. What runs goes on.',
     changes: 'The queue is paused.',
     input: object({ queue: name }, actor),
     output: done,
-    example: { input: { queue: 'mail', ...ASKED_OF_JOB }, output: {} },
+    example: { input: { queue: 'mail', ...EXAMPLE_ACTOR }, output: {} },
   }),
   'queues.resume': operation({
     path: '/v1/queues/{queue}/resume',
     roles: ['operate'],
+    scope: 'queue',
+    command: { words: 'resume', summary: 'Resume a queue', positional: ['queue'] },
     says: 'Hands out jobs of the queue again.',
     changes: 'The queue is not paused.',
     input: object({ queue: name }, actor),
@@ -324,6 +370,12 @@ const OTHER_OPERATIONS = {
   'queues.configure': operation({
     path: '/v1/queues/{queue}/configure',
     roles: ['operate'],
+    scope: 'queue',
+    command: {
+      words: 'queues configure',
+      summary: 'Set the bounds of a queue, as a whole',
+      positional: ['queue'],
+    },
     says: 'Says what holds for the queue from now on, as a whole: what is left out has no bound.',
     changes: 'The queue has these bounds.',
     input: object(
@@ -342,6 +394,8 @@ const OTHER_OPERATIONS = {
   'schedules.list': operation({
     path: '/v1/schedules',
     roles: ['read', 'operate'],
+    scope: 'none',
+    command: { words: 'schedules', summary: 'List schedules' },
     says: 'All schedules that are set.',
     input: object({}),
     output: object({
@@ -352,12 +406,19 @@ const OTHER_OPERATIONS = {
     }),
     example: {
       input: {},
-      output: { schedules: [{ id: 'nightly', type: 'report', nextTime: AT }] },
+      output: { schedules: [{ id: 'nightly', type: 'report', nextTime: EXAMPLE_DATE }] },
     },
   }),
   'schedules.remove': operation({
     path: '/v1/schedules/{schedule}/remove',
     roles: ['operate'],
+    scope: 'none',
+    command: {
+      words: 'schedules remove',
+      summary: 'Remove a schedule',
+      positional: ['schedule'],
+      asks: true,
+    },
     says: 'Removes a schedule. Jobs that it made stay.',
     changes: 'The schedule is gone.',
     input: object({ schedule: name }, actor),
@@ -368,6 +429,8 @@ const OTHER_OPERATIONS = {
   'schedules.pause': operation({
     path: '/v1/schedules/{schedule}/pause',
     roles: ['operate'],
+    scope: 'none',
+    command: { words: 'schedules pause', summary: 'Pause a schedule', positional: ['schedule'] },
     says: 'Pauses a schedule: it makes no jobs.',
     changes: 'The schedule is paused.',
     input: object({ schedule: name }, actor),
@@ -378,6 +441,8 @@ const OTHER_OPERATIONS = {
   'schedules.resume': operation({
     path: '/v1/schedules/{schedule}/resume',
     roles: ['operate'],
+    scope: 'none',
+    command: { words: 'schedules resume', summary: 'Resume a schedule', positional: ['schedule'] },
     says: 'Resumes a schedule that was paused.',
     changes: 'The schedule makes jobs again.',
     input: object({ schedule: name }, actor),
@@ -388,6 +453,8 @@ const OTHER_OPERATIONS = {
   'workers.list': operation({
     path: '/v1/workers',
     roles: ['read', 'operate'],
+    scope: 'none',
+    command: { words: 'workers', summary: 'List the workers of all processes' },
     says: 'The workers of all processes, as they said of themselves in the last seconds.',
     input: object({}),
     output: object({
@@ -398,6 +465,8 @@ const OTHER_OPERATIONS = {
   'quarantine.list': operation({
     path: '/v1/quarantine',
     roles: ['read', 'operate'],
+    scope: 'filter',
+    command: { words: 'quarantine', summary: 'List jobs in quarantine' },
     says: 'Jobs that were given up and wait for a person, in order of submission.',
     input: object(
       {},
@@ -424,6 +493,11 @@ const OTHER_OPERATIONS = {
   'quarantine.groups': operation({
     path: '/v1/quarantine/groups',
     roles: ['read', 'operate'],
+    scope: 'filter',
+    command: {
+      words: 'quarantine groups',
+      summary: 'Show what went wrong, the most frequent first',
+    },
     says: 'What went wrong, the most frequent first: jobs of one type that failed alike.',
     input: object({}, { type: name, queue: name, tag: name, group: name, code: name }),
     output: object({
@@ -437,6 +511,8 @@ const OTHER_OPERATIONS = {
   health: operation({
     path: '/v1/health',
     roles: ['read', 'operate'],
+    scope: 'none',
+    command: { words: 'health', summary: 'Say whether all is well' },
     says: 'Whether all is well: what is broken, stalled, or waits without a worker.',
     input: object({}),
     output: open({ isWell: flag() }),
@@ -445,14 +521,29 @@ const OTHER_OPERATIONS = {
   metrics: operation({
     path: '/v1/metrics',
     roles: ['read', 'operate'],
+    scope: 'none',
+    command: { words: 'metrics', summary: 'Show counters and timings' },
     says: 'Counters and timings since the engine was opened.',
     input: object({}),
     output: open({}),
     example: { input: {}, output: { leases: 0, quarantined: 0 } },
   }),
+  'metrics.text': operation({
+    path: '/metrics',
+    kind: 'text',
+    roles: ['read'],
+    scope: 'none',
+    command: { none: 'It is for Prometheus: `pawl metrics` shows the same to people.' },
+    says: 'What the engine is measured by, as Prometheus reads it.',
+    input: object({}),
+    output: about('The text format of Prometheus, version 0.0.4.', text(MOST_TEXT)),
+    example: { input: {}, output: '# TYPE pawl_store_up gauge\npawl_store_up 1\n' },
+  }),
   healthz: operation({
     path: '/healthz',
     roles: [],
+    scope: 'free',
+    command: { none: 'It is for what watches the process of a server.' },
     says: 'Whether the process answers. Needs no token, and says nothing else.',
     input: object({}),
     output: object({ status: choice('ok') }),
@@ -461,6 +552,8 @@ const OTHER_OPERATIONS = {
   readyz: operation({
     path: '/readyz',
     roles: [],
+    scope: 'free',
+    command: { none: 'It is for what watches the process of a server.' },
     says: 'Whether the store answers. Needs no token, and says nothing else.',
     input: object({}),
     output: object({ status: choice('ready') }),
@@ -470,6 +563,8 @@ const OTHER_OPERATIONS = {
   openapi: operation({
     path: '/v1/openapi.json',
     roles: ['submit', 'work', 'read', 'operate'],
+    scope: 'free',
+    command: { none: 'It is for clients of a server.' },
     says: 'This catalogue as an OpenAPI 3.1 document.',
     input: object({}),
     output: open({ openapi: text(10) }),

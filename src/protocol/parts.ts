@@ -3,7 +3,19 @@
  */
 import { LATEST_TIME_MS, LIMITS, PIPELINE_JOB_TRANSITIONS } from '../kernel/index.ts'
 import type { JobState } from '../kernel/index.ts'
-import { about, anything, choice, list, nullable, object, open, text, whole } from './schema.ts'
+import {
+  about,
+  anything,
+  choice,
+  either,
+  flag,
+  list,
+  nullable,
+  object,
+  open,
+  text,
+  whole,
+} from './schema.ts'
 
 /** How many a page has at most. */
 export const MOST_PER_PAGE = 1_000
@@ -44,6 +56,81 @@ export const duration = about(
   text(30, 1),
 )
 
+const ms = whole(0, LIMITS.delayMs)
+export const durationOrMs = either(duration, ms)
+export const nextPage = about(
+  'Give it as `after` to go on; null: there is no more.',
+  nullable(whole(0)),
+)
+export const MOST_LISTED = 100_000
+/** Of a job that was submitted, or of a schedule: when, where and how often its jobs are tried. */
+export const policy = {
+  lease: about(
+    'Default 30 s. Not of a type that the server has a definition of; so the next two.',
+    durationOrMs,
+  ),
+  timeout: durationOrMs,
+  retry: object({}, { max: whole(0, LIMITS.retries), delay: durationOrMs, cap: durationOrMs }),
+}
+export const rate = about(
+  'No more than so many jobs in a period. Default: as quickly as the store takes them.',
+  object({ count: whole(1, LIMITS.rateCount), per: durationOrMs }),
+)
+/** What became of many jobs. */
+export const bulkReport = object({
+  matched: about('Jobs that are meant.', whole(0)),
+  done: about('Of these: those that it was done to, or would be.', whole(0)),
+  left: about('Of these: left as they were.', whole(0)),
+  problems: list(object({ id: name, why: text(LIMITS.errorChars * 2) }), MOST_PER_PAGE),
+  samples: list(name, MOST_PER_PAGE),
+  isComplete: about('False: it was stopped. There may be more.', flag()),
+})
+const counted = whole(0)
+/** How many jobs are in each state. */
+export const stateCounts = object(
+  Object.fromEntries(Object.keys(PIPELINE_JOB_TRANSITIONS).map((one) => [one, counted])),
+)
+
+/** Which jobs, as they are now. */
+export const jobFilter = {
+  type: name,
+  state,
+  queue: about('Of a plain job, or of any stage of a pipeline.', name),
+  tag: name,
+  group: name,
+  key,
+  worker: about('That has the job now.', name),
+  error: about('The fingerprint of what jobs failed of.', name),
+  submittedFrom: time,
+  submittedBefore: time,
+  completedFrom: time,
+  completedBefore: time,
+}
+export const pastFilter = { type: name, state, queue: name, tag: name, group: name, key }
+export const pastMoment = {
+  time: about("Milliseconds since 1970, of the store's clock.", time),
+  position: about('Of an entry, as a history shows it.', whole(0)),
+}
+
+export const EXAMPLE_JOB = '019a92f3-5c1e-7d5a-8f0e-3b6d2f1a9c44'
+export const EXAMPLE_DATE = '2026-11-18T15:00:00.000Z'
+export const EXAMPLE_ACTOR = { by: 'ada', reason: 'asked by the customer' }
+export const EXAMPLE_REPORT = {
+  matched: 3,
+  done: 3,
+  left: 0,
+  problems: [],
+  samples: [EXAMPLE_JOB],
+  isComplete: true,
+}
+export const EXAMPLE_COUNTS = {
+  total: 1,
+  states: {
+    ...Object.fromEntries(Object.keys(PIPELINE_JOB_TRANSITIONS).map((one) => [one, 0])),
+    QUEUED: 1,
+  },
+}
+
 export const listedJob = open({
   id: name,
   type: name,
@@ -61,3 +148,17 @@ export const listedJob = open({
 export function typeOfStore<T>(typeName: string): ReturnType<typeof anything<T>> {
   return about(`As the type \`${typeName}\` of \`pawl/store\`.`, anything<T>())
 }
+
+/** Of a list of jobs. */
+export const EXAMPLE_LISTED = {
+  id: EXAMPLE_JOB,
+  type: 'mail',
+  state: 'QUEUED',
+  queue: 'default',
+  priority: 0,
+  tags: [],
+  attempt: 0,
+  submittedAt: EXAMPLE_DATE,
+  completedAt: null,
+  error: null,
+} as const

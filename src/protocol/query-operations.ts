@@ -3,12 +3,11 @@
  * compiler says, in the store over HTTP, which one is missing.
  */
 import { LIMITS } from '../kernel/index.ts'
-import type { Role } from './operation.ts'
+import type { Role, ScopeRule } from './operation.ts'
 import { operation } from './operation.ts'
-import { job, key, name, state, task, time, typeOfStore } from './parts.ts'
+import { EXAMPLE_JOB, job, key, name, state, task, time, typeOfStore } from './parts.ts'
 import type { JsonSchema, NoProperties, ObjectOf } from './schema.ts'
 import { choice, flag, list, object, text, whole } from './schema.ts'
-import { EXAMPLE_JOB } from './store-operations.ts'
 
 const MOST_ASKED = 10_000
 const limit = whole(0, 1_000_000)
@@ -24,22 +23,25 @@ function query<R extends AskedWith, O extends AskedWith = NoProperties>(
   terms: {
     readonly says: string
     readonly roles: readonly Role[]
+    readonly scope: ScopeRule
     readonly answer: string
     readonly required: R
     readonly optional?: O
     readonly example: readonly [input: ObjectOf<R, O>, answer: unknown]
   },
 ) {
-  const { says, roles, answer, required, optional, example } = terms
+  const { says, roles, scope, answer, required, optional, example } = terms
   return operation({
     method: 'POST',
     path: `/v1/query/${kind}`,
     roles,
+    scope,
     says,
     input: object(required, optional),
     output: object({ answer: typeOfStore<unknown>(answer) }),
     errors: ['BadRequest', 'StoreClosed', 'StoreEnded'],
     example: { input: example[0], output: { answer: example[1] } },
+    command: { none: 'The command line opens the store, and asks it itself.' },
   })
 }
 
@@ -50,6 +52,7 @@ export const QUERY_OPERATIONS = {
   'query.job': query('job', {
     says: 'One job with its stages and tasks.',
     roles: READ,
+    scope: 'job',
     answer: 'JobView',
     required: { job },
     example: [ASKED, null],
@@ -57,6 +60,7 @@ export const QUERY_OPERATIONS = {
   'query.overview': query('overview', {
     says: 'One job, with its stages summed up.',
     roles: ALL,
+    scope: 'job',
     answer: 'JobOverview',
     required: { job },
     example: [ASKED, null],
@@ -64,6 +68,7 @@ export const QUERY_OPERATIONS = {
   'query.outcome': query('outcome', {
     says: 'How a job stands.',
     roles: ALL,
+    scope: 'job',
     answer: 'Outcome',
     required: { job },
     example: [ASKED, null],
@@ -71,6 +76,7 @@ export const QUERY_OPERATIONS = {
   'query.ended': query('ended', {
     says: 'Those of some jobs that are over, wait for an operator, or are not there.',
     roles: ALL,
+    scope: 'own',
     answer: 'Ended[]',
     required: { jobs: list(job, MOST_ASKED) },
     example: [{ jobs: [EXAMPLE_JOB] }, []],
@@ -78,6 +84,7 @@ export const QUERY_OPERATIONS = {
   'query.input': query('input', {
     says: 'What a job was submitted with.',
     roles: WORK,
+    scope: 'job',
     answer: 'Payload',
     required: { job },
     example: [ASKED, null],
@@ -85,6 +92,7 @@ export const QUERY_OPERATIONS = {
   'query.task': query('task', {
     says: 'One task.',
     roles: WORK,
+    scope: 'job',
     answer: 'Task',
     required: task,
     example: [{ ...ASKED, stage: 0, segment: 0 }, null],
@@ -92,6 +100,7 @@ export const QUERY_OPERATIONS = {
   'query.outputs': query('outputs', {
     says: 'What the segments of a stage put out, behind one of them.',
     roles: ALL,
+    scope: 'job',
     answer: 'OutputsPage',
     required: { job, stage: whole(0), after: whole(-1), limit },
     example: [{ ...ASKED, stage: 0, after: -1, limit: 10 }, null],
@@ -99,6 +108,7 @@ export const QUERY_OPERATIONS = {
   'query.jobs': query('jobs', {
     says: 'Jobs in order of submission, page by page.',
     roles: [...READ, 'submit'],
+    scope: 'filter',
     answer: 'JobsPage',
     required: { limit },
     optional: {
@@ -119,6 +129,7 @@ export const QUERY_OPERATIONS = {
   'query.counts': query('counts', {
     says: 'How many jobs are in each state, also by type, queue, tag or error.',
     roles: READ,
+    scope: 'filter',
     answer: 'CountsAnswer',
     required: { limit },
     optional: {
@@ -137,6 +148,7 @@ export const QUERY_OPERATIONS = {
   'query.queues': query('queues', {
     says: 'Queues that were configured, or that jobs are in, in order of their names.',
     roles: READ,
+    scope: 'none',
     answer: 'QueueSummary[]',
     required: {},
     example: [{}, []],
@@ -144,6 +156,7 @@ export const QUERY_OPERATIONS = {
   'query.quarantine': query('quarantine', {
     says: 'Jobs in quarantine, in order of submission.',
     roles: READ,
+    scope: 'filter',
     answer: 'QuarantinePage',
     required: { limit },
     optional: { ...filter, jobs: list(job, MOST_ASKED) },
@@ -152,6 +165,7 @@ export const QUERY_OPERATIONS = {
   'query.questions': query('questions', {
     says: 'Questions that wait for people, the oldest first.',
     roles: [...READ, 'submit'],
+    scope: 'filter',
     answer: 'QuestionsPage',
     required: { limit },
     optional: { for: name, type: name, job, after: text(LIMITS.keyChars * 4) },
@@ -163,6 +177,7 @@ export const QUERY_OPERATIONS = {
   'query.history': query('history', {
     says: 'The entries of a job and its tasks.',
     roles: WORK,
+    scope: 'job',
     answer: 'PositionedEntry[]',
     required: { job, limit },
     optional: { after: whole(0), newest: flag() },
@@ -171,6 +186,7 @@ export const QUERY_OPERATIONS = {
   'query.stream': query('stream', {
     says: 'Values of a stream of a task, from an offset on.',
     roles: ALL,
+    scope: 'job',
     answer: 'StreamPage',
     required: { ...task, name, from: whole(0), limit },
     example: [{ ...ASKED, stage: 0, segment: 0, name: 'log', from: 0, limit: 10 }, null],
@@ -178,6 +194,7 @@ export const QUERY_OPERATIONS = {
   'query.queue': query('queue', {
     says: 'A queue, and what is used of its limits.',
     roles: [...READ, 'submit'],
+    scope: 'queue',
     answer: 'QueueView',
     required: { queue: name },
     example: [{ queue: 'mail' }, { ready: 0 }],
@@ -185,6 +202,7 @@ export const QUERY_OPERATIONS = {
   'query.limit': query('limit', {
     says: 'What is used of a limit that tasks declare.',
     roles: READ,
+    scope: 'none',
     answer: 'LimitView',
     required: { key },
     example: [{ key: 'tenant-7' }, { held: 0 }],
@@ -192,6 +210,7 @@ export const QUERY_OPERATIONS = {
   'query.session-leases': query('session-leases', {
     says: 'Every lease that is held by a process with a session.',
     roles: [],
+    scope: 'none',
     answer: 'SessionLease[]',
     required: {},
     example: [{}, []],
@@ -199,6 +218,7 @@ export const QUERY_OPERATIONS = {
   'query.worker-leases': query('worker-leases', {
     says: 'What a worker holds.',
     roles: WORK,
+    scope: 'none',
     answer: 'WorkerView',
     required: { worker: name },
     example: [{ worker: 'py-1' }, { worker: 'py-1', held: 0, holders: [] }],
@@ -206,6 +226,7 @@ export const QUERY_OPERATIONS = {
   'query.schedule': query('schedule', {
     says: 'A schedule.',
     roles: READ,
+    scope: 'none',
     answer: 'Schedule',
     required: { schedule: name },
     example: [{ schedule: 'nightly' }, null],
@@ -213,6 +234,7 @@ export const QUERY_OPERATIONS = {
   'query.schedules': query('schedules', {
     says: 'Schedules, in order of their ids.',
     roles: READ,
+    scope: 'none',
     answer: 'Schedule[]',
     required: { limit },
     optional: { after: name, ids: list(name, MOST_ASKED) },
@@ -221,6 +243,7 @@ export const QUERY_OPERATIONS = {
   'query.metrics': query('metrics', {
     says: 'Counters and timings of every transition since the store was opened.',
     roles: READ,
+    scope: 'none',
     answer: 'Metrics',
     required: {},
     example: [{}, { leases: 0, quarantined: 0 }],
@@ -228,6 +251,7 @@ export const QUERY_OPERATIONS = {
   'query.examination': query('examination', {
     says: 'Examines the next few jobs: whether their invariants hold, and which wait for long.',
     roles: READ,
+    scope: 'none',
     answer: 'Examined',
     required: { limit, waitedMs: whole(0) },
     example: [{ limit: 100, waitedMs: 600_000 }, { looked: 0 }],
@@ -235,6 +259,7 @@ export const QUERY_OPERATIONS = {
   'query.upkeep': query('upkeep', {
     says: 'The commands that time or the orchestrator should send now. A server sends them itself.',
     roles: [],
+    scope: 'none',
     answer: 'Command[]',
     required: { limit },
     optional: { forgets: flag() },

@@ -6,6 +6,7 @@ import { LIMITS } from '../kernel/index.ts'
 import { operation } from './operation.ts'
 import {
   done,
+  EXAMPLE_JOB,
   job,
   key,
   MOST_COMMANDS_PER_REQUEST,
@@ -40,13 +41,17 @@ const filter = {
 const session = about('Of the process: its leases carry it.', name)
 const report = object({ job, saidAt: time, text: text(REPORT_CHARS) })
 
-const EXAMPLE_JOB = '019a92f3-5c1e-7d5a-8f0e-3b6d2f1a9c44'
+/** The command line opens a store over HTTP like any other. */
+const NO_COMMAND = { none: 'It is what a store over HTTP is made of.' }
+
 const EXAMPLE_LEASE = { job: EXAMPLE_JOB, stage: 0, segment: 0, lease: 1, worker: 'py-1' }
 
 export const STORE_OPERATIONS = {
   'store.info': operation({
     path: '/v1/store',
     roles: ['submit', 'work', 'read', 'operate'],
+    scope: 'free',
+    command: NO_COMMAND,
     says: 'Says which store this is, and what the protocol is.',
     input: object({}),
     output: object({ id: nullable(text(100)), protocol: whole(1), version: text(40), now: time }),
@@ -58,6 +63,8 @@ export const STORE_OPERATIONS = {
   'store.execute': operation({
     path: '/v1/commands',
     roles: ['submit', 'work', 'operate'],
+    scope: 'own',
+    command: NO_COMMAND,
     says: 'Sends commands to the authority, in order; each gets an answer. Sending them again is safe.',
     changes: 'What the commands say. Each needs the role of its type.',
     input: object({
@@ -97,6 +104,8 @@ export const STORE_OPERATIONS = {
     path: '/v1/claims',
     kind: 'poll',
     roles: ['work'],
+    scope: 'own',
+    command: NO_COMMAND,
     says: 'Claims tasks. The same worker and request number get the same leases again, as far as it still holds them.',
     changes: 'The tasks that it answers with are leased to the worker.',
     input: object(
@@ -135,6 +144,8 @@ export const STORE_OPERATIONS = {
     path: '/v1/news',
     kind: 'poll',
     roles: ['submit', 'work', 'read', 'operate'],
+    scope: 'free',
+    command: NO_COMMAND,
     says: 'Answers when something may have happened since a cursor: there may be work, ends of jobs, leases that were revoked.',
     input: object(
       { since: about('`cursor` of the answer before; null: all.', nullable(text(100))) },
@@ -151,6 +162,8 @@ export const STORE_OPERATIONS = {
     path: '/v1/watch',
     kind: 'events',
     roles: ['read'],
+    scope: 'own',
+    command: { words: 'watch', summary: 'Print what happens, as it becomes durable' },
     says: 'Sends the entries of the log behind a position, and then each as it becomes durable. Goes on by `Last-Event-ID`.',
     input: object(
       {},
@@ -167,6 +180,8 @@ export const STORE_OPERATIONS = {
     method: 'POST',
     path: '/v1/at/job',
     roles: ['read'],
+    scope: 'job',
+    command: NO_COMMAND,
     says: 'A job as it was at a moment.',
     input: object({ moment, job }),
     output: object({ time, past: nullable(typeOfStore('PastJob')) }),
@@ -180,6 +195,8 @@ export const STORE_OPERATIONS = {
     method: 'POST',
     path: '/v1/at/jobs',
     roles: ['read'],
+    scope: 'filter',
+    command: NO_COMMAND,
     says: 'Jobs as they were at a moment, in order of submission. A page costs as much as all before it.',
     input: object({ moment, skip: whole(0), limit: whole(1, MOST_CLAIMED) }, filter),
     output: object({
@@ -196,6 +213,8 @@ export const STORE_OPERATIONS = {
   'store.compact': operation({
     path: '/v1/compact',
     roles: [],
+    scope: 'none',
+    command: { words: 'compact', summary: 'Remove the bytes of what was erased', asks: true },
     says: 'Removes the bytes of what was erased from the files of the store. It may take long.',
     changes: 'Nothing that was erased is in any file of the store.',
     input: object({}),
@@ -206,6 +225,8 @@ export const STORE_OPERATIONS = {
   'presence.say': operation({
     path: '/v1/presence/say',
     roles: ['work'],
+    scope: 'own',
+    command: NO_COMMAND,
     says: 'A process of workers says that it lives, and what its workers do.',
     changes:
       'Others see its workers. Once it is silent for the grace period, its leases are revoked.',
@@ -223,6 +244,8 @@ export const STORE_OPERATIONS = {
   'presence.leave': operation({
     path: '/v1/presence/leave',
     roles: ['work'],
+    scope: 'free',
+    command: NO_COMMAND,
     says: 'A process of workers ends, and takes back what it said.',
     changes: 'Its session is over, and is not judged any more.',
     input: object({ session }),
@@ -232,6 +255,8 @@ export const STORE_OPERATIONS = {
   'presence.heard': operation({
     path: '/v1/presence/heard',
     roles: ['read', 'work'],
+    scope: 'own',
+    command: NO_COMMAND,
     says: 'What processes said of themselves lately.',
     input: object({}),
     output: object({
@@ -242,6 +267,8 @@ export const STORE_OPERATIONS = {
   'presence.report': operation({
     path: '/v1/presence/reports/{job}',
     roles: ['read', 'work', 'submit'],
+    scope: 'job',
+    command: NO_COMMAND,
     says: 'What handlers said about a job last.',
     input: object({ job }),
     output: object({ report: nullable(report) }),
@@ -250,6 +277,8 @@ export const STORE_OPERATIONS = {
   'presence.forget': operation({
     path: '/v1/presence/reports/{job}/forget',
     roles: [],
+    scope: 'job',
+    command: NO_COMMAND,
     says: 'Forgets what handlers said about a job, up to a time.',
     changes: 'What was said about the job is gone.',
     input: object({ job, until: time }),
@@ -258,5 +287,4 @@ export const STORE_OPERATIONS = {
   }),
 }
 
-export { EXAMPLE_JOB }
 export const MOST_PAYLOAD_CHARS = LIMITS.payloadChars

@@ -1,36 +1,31 @@
 /**
- * The log as server-sent events. A stream is read as quickly as its caller takes it: what waits to be sent is one event.
- * The id of an event is its position, so that a caller that was cut goes on behind the last one that it saw.
+ * Answers as server-sent events. A stream is read as quickly as its caller takes it: what waits to be sent is one event.
+ * The id of an event is its position or offset, so that a caller that was cut goes on behind the last one that it saw.
  */
-import type { PositionedEntry } from '../store/index.ts'
+import type { EventsName, OperationEvent } from '../operations/index.ts'
+import { followOperation } from '../operations/index.ts'
 import { repeatEvery } from '../store/clock.ts'
 import { RequestRefused, problemOf } from './errors.ts'
 import type { CallContext } from './handlers.ts'
+import { operationContext } from './handlers.ts'
+import type { Permit } from './permit.ts'
 
 /** A comment, so that proxies and callers see that the stream is alive. */
 const ALIVE_MS = 10_000
 const ALIVE = ': alive\n\n'
 
-export interface WatchInput {
-  readonly from?: number
-  readonly new?: boolean
-}
-
 /** `lastEventId`: of the header, which says more than the query of a stream that is opened again. */
-export async function watchStream(
-  { access, signal }: CallContext,
-  input: WatchInput,
+export async function eventsOf(
+  name: EventsName,
+  permit: Permit,
+  context: CallContext,
+  input: object,
   lastEventId: string | null,
   onEnd: () => void,
 ): Promise<ReadableStream<Uint8Array>> {
-  const from = positionOf(lastEventId) ?? input.from ?? 0
-  const isNew = input.new === true && lastEventId === null
-  if (isNew && input.from !== undefined) {
-    throw new RequestRefused('InvalidInput', '`from` and `new` do not go together: write one.')
-  }
-  const { store } = access
-  const entries = isNew ? await store.watchNew() : store.watch(from)
-  return eventStream(entries, signal, onEnd)
+  const last = positionOf(lastEventId)
+  const events = await followOperation(name, operationContext(context), input as never, last)
+  return eventStream(permit.events(events), context.signal, onEnd)
 }
 
 function positionOf(lastEventId: string | null): number | null {
@@ -42,15 +37,19 @@ function positionOf(lastEventId: string | null): number | null {
   )
 }
 
+/** `onEnd` aborts the signal, by which whatever the events come from ends. */
 function eventStream(
-  entries: AsyncIterable<PositionedEntry>,
+  events: AsyncIterable<OperationEvent>,
   signal: AbortSignal,
   onEnd: () => void,
 ): ReadableStream<Uint8Array> {
-  const iterator = entries[Symbol.asyncIterator]()
+  const iterator = events[Symbol.asyncIterator]()
   const encoder = new TextEncoder()
   let end: () => void = onEnd
-  const abort = (): void => void iterator.return?.()
+  let stop: (() => void) | null = null
+  const aborted = new Promise<null>((resolve) => {
+    stop = () => resolve(null)
+  })
   return new ReadableStream<Uint8Array>(
     {
       start(controller) {
@@ -59,23 +58,22 @@ function eventStream(
         const alive = repeatEvery(ALIVE_MS, () => {
           if ((controller.desiredSize ?? 0) > 0) controller.enqueue(encoder.encode(ALIVE))
         })
-        signal.addEventListener('abort', abort)
+        if (stop !== null) signal.addEventListener('abort', stop)
         end = () => {
           alive.stop()
-          signal.removeEventListener('abort', abort)
+          if (stop !== null) signal.removeEventListener('abort', stop)
           onEnd()
         }
-        if (signal.aborted) abort()
+        if (signal.aborted) stop?.()
       },
       async pull(controller) {
-        const text = await nextEvent(iterator)
+        const text = await Promise.race([nextEvent(iterator), aborted])
         if (text !== null) return controller.enqueue(encoder.encode(text.event))
         end()
         controller.close()
       },
-      async cancel() {
+      cancel() {
         end()
-        await iterator.return?.()
       },
     },
     { highWaterMark: 1 },
@@ -84,12 +82,13 @@ function eventStream(
 
 /** Null: there is no more. An error is the last event. */
 async function nextEvent(
-  iterator: AsyncIterator<PositionedEntry>,
+  iterator: AsyncIterator<OperationEvent>,
 ): Promise<{ readonly event: string } | null> {
   try {
     const { done, value } = await iterator.next()
     if (done === true) return null
-    return { event: `id: ${value.position}\ndata: ${JSON.stringify(value.entry)}\n\n` }
+    const id = value.id === null ? '' : `id: ${value.id}\n`
+    return { event: `${id}data: ${JSON.stringify(value.data)}\n\n` }
   } catch (error) {
     await iterator.return?.()
     return { event: `event: problem\ndata: ${JSON.stringify(problemOf(error))}\n\n` }

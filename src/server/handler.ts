@@ -1,16 +1,21 @@
 /**
  * The server as a function from a request to its answer, which Hono, Next, Bun and others mount as it is.
  *
- * A request passes, in this order: the checks of Host and Origin, the token, the route, the role, the form of its input.
+ * A request passes, in this order: the checks of Host and Origin, the token, the route, the role, the form of its input, and
+ * the scope of the token.
  * Whatever is refused on the way has changed nothing.
  */
 import { InvalidDefinition } from '../definition/index.ts'
 import type { Pawl } from '../engine/index.ts'
 import { accessTo } from '../engine/engine-access.ts'
+import { PROMETHEUS_TYPE } from '../observe/metrics/index.ts'
+import type { EventsName } from '../operations/index.ts'
+import { isEvents } from '../operations/index.ts'
 import type { FoundRoute, Operation } from '../protocol/index.ts'
 import { findRoute, PUBLIC_OPERATIONS } from '../protocol/index.ts'
-import { problemResponse, RequestRefused } from './errors.ts'
-import { watchStream } from './events.ts'
+import { problemAnswer, RequestRefused } from './errors.ts'
+import type { AnswerFunction, IncomingCall, OutgoingAnswer } from './exchange.ts'
+import { eventsOf } from './events.ts'
 import type { CallContext, ServerParts } from './handlers.ts'
 import { call } from './handlers.ts'
 import { NewsHub } from './news-hub.ts'
@@ -18,10 +23,14 @@ import type { OpenRequest } from './open-requests.ts'
 import { OpenRequests } from './open-requests.ts'
 import type { RequestHandlerOptions, HandlerTerms } from './options.ts'
 import { handlerTerms } from './options.ts'
+import { OnDemandMeter } from './on-demand-meter.ts'
+import { Permit } from './permit.ts'
 import { RemoteSessions } from './remote-sessions.ts'
 import { inputOf } from './request-input.ts'
+import { followTokenFile, readTokenFile } from './token-file.ts'
 import type { Caller } from './tokens.ts'
-import { mayCall, Tokens } from './tokens.ts'
+import { ANONYMOUS, mayCall, Tokens } from './tokens.ts'
+import type { KeptToken } from './tokens.ts'
 
 export interface RequestHandler {
   (request: Request): Promise<Response>
@@ -35,14 +44,21 @@ const HEADERS = {
 }
 
 export function createHandler(pawl: Pawl, options: RequestHandlerOptions = {}): RequestHandler {
-  return handlerOf(pawl, handlerTerms(options))
+  const answerTo = answersOf(pawl, handlerTerms(options))
+  const handler = async (request: Request): Promise<Response> => {
+    const { status, headers, body } = await answerTo(request)
+    return new Response(body, { status, headers })
+  }
+  return Object.assign(handler, { close: () => answerTo.close() })
 }
 
-export function handlerOf(pawl: Pawl, terms: HandlerTerms): RequestHandler {
+export function answersOf(pawl: Pawl, terms: HandlerTerms): AnswerFunction {
   const access = typeof pawl === 'object' && pawl !== null ? accessTo(pawl) : undefined
   if (access === undefined) {
     throw new InvalidDefinition('A server stands in front of an engine: give it what open() gives.')
   }
+  // BEFORE anything is begun: a file with a mistake in it throws.
+  const tokens = tokensOf(terms)
   const parts: ServerParts = {
     pawl,
     access,
@@ -50,52 +66,80 @@ export function handlerOf(pawl: Pawl, terms: HandlerTerms): RequestHandler {
     hub: new NewsHub(access),
     sessions: new RemoteSessions(access, terms.graceMs, terms.onError),
     openRequests: new OpenRequests(terms.limits),
+    meter: new OnDemandMeter(pawl),
   }
-  const tokens = new Tokens(terms.tokens)
-  const handler = async (request: Request): Promise<Response> => {
+  const stopFollowing = followFile(parts, tokens)
+  const handler = async (request: IncomingCall): Promise<OutgoingAnswer> => {
     const headers = { ...HEADERS, 'pawl-time': String(Math.floor(access.now())) }
     try {
       return await answer(parts, tokens, request, headers)
     } catch (error) {
-      const response = problemResponse(error, headers)
-      if (response.status === 500) terms.onError(error as Error)
-      return response
+      const refused = problemAnswer(error, headers)
+      if (refused.status === 500) terms.onError(error as Error)
+      return refused
     }
   }
   return Object.assign(handler, {
     close(): void {
+      stopFollowing()
       parts.openRequests.close()
       parts.sessions.close()
       parts.hub.close()
+      parts.meter.close()
     },
   })
 }
 
-type Headers = Readonly<Record<string, string>>
+function tokensOf({ tokens, tokenFile, linkKeys, isOpen }: HandlerTerms): Tokens {
+  const known = new Tokens(tokens, linkKeys, isOpen)
+  if (tokenFile !== null) known.replaceFileTokens(readTokenFile(tokenFile))
+  return known
+}
+
+/** A token that is in the file no more ends what it has open. */
+function followFile({ terms, openRequests }: ServerParts, tokens: Tokens): () => void {
+  const { tokenFile, onError } = terms
+  if (tokenFile === null) return () => undefined
+  const replace = (kept: readonly KeptToken[]): void => {
+    for (const caller of tokens.replaceFileTokens(kept)) openRequests.end(caller)
+  }
+  return followTokenFile(tokenFile, replace, onError)
+}
+
+type AnswerHeaders = Readonly<Record<string, string>>
 
 async function answer(
   parts: ServerParts,
   tokens: Tokens,
-  request: Request,
-  headers: Headers,
-): Promise<Response> {
+  request: IncomingCall,
+  headers: AnswerHeaders,
+): Promise<OutgoingAnswer> {
   const { terms, openRequests } = parts
   const url = new URL(request.url)
   assertHost(terms, request, url)
   assertOrigin(terms, request)
-  const { operation, caller, parameters } = admit(terms, tokens, request, url)
+  const { operation, caller, parameters } = admit(parts, tokens, request, url)
   const { limits } = terms
-  const input = await inputOf(request, operation, parameters, url.searchParams, limits.bodyBytes)
-  const open = operation.kind === 'call' ? null : openRequests.enter(caller, request.signal)
+  const given = await inputOf(request, operation, parameters, url.searchParams, limits.bodyBytes)
+  const permit = new Permit(parts, caller, operation)
+  const input = await permit.admit(given)
+  const isShort = operation.kind === 'call' || operation.kind === 'text'
+  const open = isShort ? null : openRequests.enter(caller, request.signal)
   const context: CallContext = { ...parts, caller, signal: open?.signal ?? request.signal }
-  if (open !== null && operation.kind === 'events') {
-    return eventsResponse(context, open, input, request, headers)
+  if (open !== null && isEvents(operation.name)) {
+    return eventsResponse(operation.name, permit, context, open, input, request, headers)
   }
   try {
-    const output = await call(operation.name, context, input)
-    return new Response(JSON.stringify(output), {
+    const output = await permit.answer(await call(operation.name, context, input))
+    if (operation.kind === 'text') {
+      const type = { 'content-type': PROMETHEUS_TYPE }
+      return { status: 200, headers: { ...headers, ...type }, body: output as string }
+    }
+    return {
+      status: 200,
       headers: { ...headers, 'content-type': 'application/json' },
-    })
+      body: JSON.stringify(output),
+    }
   } finally {
     open?.leave()
   }
@@ -108,13 +152,18 @@ interface Admitted {
 }
 
 /** Which operation it is, and that the caller may call it. A caller without a token learns nothing of what there is. */
-function admit(terms: HandlerTerms, tokens: Tokens, request: Request, url: URL): Admitted {
+function admit(
+  { terms, access }: ServerParts,
+  tokens: Tokens,
+  request: IncomingCall,
+  url: URL,
+): Admitted {
   const isBelow = terms.path === '' || url.pathname.startsWith(`${terms.path}/`)
   const route = isBelow ? findRoute(url.pathname.slice(terms.path.length)) : null
   const operation = route?.methods.get(request.method)
   const isPublic = operation !== undefined && PUBLIC_OPERATIONS.has(operation.name)
-  const known = tokens.callerOf(request.headers.get('authorization'))
-  const caller = known ?? (isPublic ? { name: 'anonymous', roles: new Set<never>() } : null)
+  const known = tokens.callerOf(request.headers.get('authorization'), access.now())
+  const caller = known ?? (isPublic ? ANONYMOUS : null)
   if (caller === null) {
     throw new RequestRefused(
       'Unauthorized',
@@ -141,7 +190,7 @@ function admit(terms: HandlerTerms, tokens: Tokens, request: Request, url: URL):
 }
 
 /** A page in a browser could have a name of its own lead to this machine, and ask under that name. */
-function assertHost({ hosts }: HandlerTerms, request: Request, url: URL): void {
+function assertHost({ hosts }: HandlerTerms, request: IncomingCall, url: URL): void {
   if (hosts === null) return
   const host = (request.headers.get('host') ?? url.host).toLowerCase().replace(/:\d*$/, '')
   if (hosts.has(host)) return
@@ -152,7 +201,7 @@ function assertHost({ hosts }: HandlerTerms, request: Request, url: URL): void {
 }
 
 /** Only browsers say an origin. A page of another one has no business here, whatever it carries. */
-function assertOrigin({ origins }: HandlerTerms, request: Request): void {
+function assertOrigin({ origins }: HandlerTerms, request: IncomingCall): void {
   const origin = request.headers.get('origin')
   if (origin === null || origins.has(origin)) return
   const host = request.headers.get('host')
@@ -166,18 +215,22 @@ function assertOrigin({ origins }: HandlerTerms, request: Request): void {
 }
 
 async function eventsResponse(
+  name: EventsName,
+  permit: Permit,
   context: CallContext,
   open: OpenRequest,
   input: object,
-  request: Request,
-  headers: Headers,
-): Promise<Response> {
+  request: IncomingCall,
+  headers: AnswerHeaders,
+): Promise<OutgoingAnswer> {
   try {
     const lastEventId = request.headers.get('last-event-id')
-    const stream = await watchStream(context, input, lastEventId, () => open.leave())
-    return new Response(stream, {
+    const stream = await eventsOf(name, permit, context, input, lastEventId, () => open.leave())
+    return {
+      status: 200,
       headers: { ...headers, 'content-type': 'text/event-stream', 'x-accel-buffering': 'no' },
-    })
+      body: stream,
+    }
   } catch (error) {
     open.leave()
     throw error

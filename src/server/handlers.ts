@@ -1,14 +1,14 @@
 /**
- * What each operation of the catalogue does: a function of its name. The compiler says which one is missing.
+ * What the operations of the catalogue do that only a server has: a function of each name. The compiler says which one is
+ * missing. What the others do stands in `operations/`.
  */
-import type { AnyJob } from '../definition/index.ts'
-import { contract, InvalidDefinition, typed } from '../definition/index.ts'
 import type { EngineAccess } from '../engine/engine-access.ts'
-import type { Actor, Pawl, SubmitOptions } from '../engine/index.ts'
-import { UnknownJob } from '../engine/index.ts'
+import type { Pawl } from '../engine/index.ts'
 import { PAWL_VERSION } from '../engine/presence/presence-loop.ts'
 import type { Command } from '../kernel/index.ts'
 import { commandFields, unknownField } from '../kernel/index.ts'
+import type { CallName, EventsName, OperationContext } from '../operations/index.ts'
+import { isCall, runOperation } from '../operations/index.ts'
 import type { OperationInput, OperationName } from '../protocol/index.ts'
 import { openApiDocument, rolesForCommand } from '../protocol/index.ts'
 import type { Claimed, Query, QueryKind } from '../store/index.ts'
@@ -16,6 +16,7 @@ import { nowUs } from '../store/clock.ts'
 import { RequestRefused } from './errors.ts'
 import type { NewsHub } from './news-hub.ts'
 import type { HandlerTerms } from './options.ts'
+import type { OnDemandMeter } from './on-demand-meter.ts'
 import type { OpenRequests } from './open-requests.ts'
 import type { RemoteSessions } from './remote-sessions.ts'
 import type { Caller } from './tokens.ts'
@@ -28,6 +29,7 @@ export interface ServerParts {
   readonly hub: NewsHub
   readonly sessions: RemoteSessions
   readonly openRequests: OpenRequests
+  readonly meter: OnDemandMeter
 }
 
 /** Of one request. */
@@ -37,8 +39,8 @@ export interface CallContext extends ServerParts {
   readonly signal: AbortSignal
 }
 
-/** Those that answer with events are elsewhere; the name of a query says which it is. */
-type Answering = Exclude<OperationName, 'store.watch' | `query.${QueryKind}`>
+/** Those that only a server has; the name of a query says which it is. */
+type Answering = Exclude<OperationName, CallName | EventsName | `query.${QueryKind}`>
 
 type Handlers = {
   readonly [N in Answering]: (context: CallContext, input: OperationInput<N>) => Promise<unknown>
@@ -49,48 +51,6 @@ const PROTOCOL = 1
 /** Between two claims of one poll, where no news say when something is due. */
 const CLAIM_AGAIN_MS = 50
 const CLAIM_AGAIN_SHARED_MS = 1_000
-
-/** Who is on record: what the caller says, or its token. */
-function actorOf({ caller }: CallContext, { by, reason }: Actor): Actor {
-  return { by: by ?? caller.name, ...(reason === undefined ? {} : { reason }) }
-}
-
-/** All of the input but the nouns of the path, and with the actor. */
-function optionsOf<I extends Actor, K extends keyof I>(
-  context: CallContext,
-  input: I,
-  noun: K,
-): Omit<I, K | 'by' | 'reason'> & Actor {
-  const { [noun]: _, by: _by, reason: _reason, ...options } = input
-  return { ...options, ...actorOf(context, input) }
-}
-
-/** By the definition that the server was given; else by its name alone. */
-function definitionFor(context: CallContext, input: OperationInput<'jobs.submit'>): AnyJob {
-  const { type, lease, timeout, retry, version } = input
-  const given = Object.entries({ lease, timeout, retry, version }).filter(
-    ([, value]) => value !== undefined,
-  )
-  const known = context.terms.definitions.get(type)
-  if (known === undefined) {
-    return contract(type, { input: typed<unknown>(), ...Object.fromEntries(given) }) as AnyJob
-  }
-  if (given.length === 0) return known
-  throw new InvalidDefinition(
-    `The server has a definition of '${type}', which says \`${given[0]?.[0]}\`: leave it out.`,
-  )
-}
-
-async function submit(
-  context: CallContext,
-  input: OperationInput<'jobs.submit'>,
-): Promise<{ job: string }> {
-  const definition = definitionFor(context, input)
-  const { type: _, input: given = null, lease: _l, timeout: _t, retry: _r, ...options } = input
-  const { version: _v, ...terms } = options
-  const { id } = await context.pawl.submit(definition, given, terms as SubmitOptions)
-  return { job: id }
-}
 
 /** The batch is refused as a whole BEFORE anything of it is done. */
 function assertCommands({ caller }: CallContext, commands: readonly unknown[]): void {
@@ -158,70 +118,6 @@ function done<I>(
   }
 }
 
-const OF_JOBS: Pick<Handlers, Extract<Answering, `jobs.${string}`>> = {
-  'jobs.submit': submit,
-  'jobs.list': ({ pawl }, input) => pawl.list(input),
-  'jobs.show': async ({ pawl }, { job }) => {
-    const info = await pawl.get(job)
-    if (info === null) throw new UnknownJob(job)
-    return info
-  },
-  'jobs.history': async ({ pawl }, { job, ...page }) => ({ items: await pawl.history(job, page) }),
-  'jobs.explain': ({ pawl }, { job }) => pawl.explain(job),
-  'jobs.cancel': done((context, input) => context.pawl.cancel(input.job, actorOf(context, input))),
-  'jobs.release': done((context, input) =>
-    context.pawl.release(input.job, actorOf(context, input)),
-  ),
-  'jobs.retry': done((context, input) =>
-    context.pawl.retry(input.job, optionsOf(context, input, 'job')),
-  ),
-  'jobs.discard': done((context, input) =>
-    context.pawl.discard(input.job, optionsOf(context, input, 'job')),
-  ),
-  'jobs.revoke': done((context, input) =>
-    context.pawl.revoke(input.job, optionsOf(context, input, 'job')),
-  ),
-  'jobs.force': done((context, input) =>
-    context.pawl.force(input.job, optionsOf(context, input, 'job')),
-  ),
-  'jobs.rerun': async (context, input) => {
-    const { id } = await context.pawl.rerun(input.job, optionsOf(context, input, 'job'))
-    return { job: id }
-  },
-  'jobs.reschedule': done((context, input) => {
-    const options = optionsOf(context, input, 'job')
-    return context.pawl.reschedule(input.job, options as Parameters<Pawl['reschedule']>[1])
-  }),
-}
-
-const OF_QUEUES_AND_SCHEDULES: Pick<
-  Handlers,
-  Extract<Answering, `queues.${string}` | `schedules.${string}`>
-> = {
-  'queues.show': ({ pawl }, { queue }) => pawl.queue(queue),
-  'queues.pause': done((context, input) =>
-    context.pawl.pause(input.queue, actorOf(context, input)),
-  ),
-  'queues.resume': done((context, input) =>
-    context.pawl.resume(input.queue, actorOf(context, input)),
-  ),
-  'queues.configure': done((context, input) => {
-    const { queue, by: _b, reason: _r, ...options } = input
-    const bounds = options as Parameters<Pawl['configure']>[1]
-    return context.pawl.configure(queue, bounds, actorOf(context, input))
-  }),
-  'schedules.list': async ({ pawl }) => ({ schedules: await pawl.schedules() }),
-  'schedules.remove': done((context, input) =>
-    context.pawl.scheduleHandle(input.schedule).remove(actorOf(context, input)),
-  ),
-  'schedules.pause': done((context, input) =>
-    context.pawl.scheduleHandle(input.schedule).pause(actorOf(context, input)),
-  ),
-  'schedules.resume': done((context, input) =>
-    context.pawl.scheduleHandle(input.schedule).resume(actorOf(context, input)),
-  ),
-}
-
 const OF_STORE: Pick<Handlers, Extract<Answering, `store.${string}` | `presence.${string}`>> = {
   'store.info': async ({ access }) => ({
     id: access.store.id ?? null,
@@ -251,7 +147,6 @@ const OF_STORE: Pick<Handlers, Extract<Answering, `store.${string}` | `presence.
     }
     return { time: snapshot.time, jobs, isAll: true }
   },
-  'store.compact': done(({ pawl }) => pawl.compact()),
   'presence.say': async ({ sessions, terms }, { session, text, reports }) => {
     sessions.say(session, text, reports)
     return { graceMs: terms.graceMs }
@@ -272,25 +167,8 @@ const OF_STORE: Pick<Handlers, Extract<Answering, `store.${string}` | `presence.
   }),
 }
 
-/** Infinity, which JSON does not have, is null: the last bound of a distribution. */
-const OF_ENGINE: Pick<
-  Handlers,
-  Extract<
-    Answering,
-    | `quarantine.${string}`
-    | `workers.${string}`
-    | 'health'
-    | 'metrics'
-    | 'healthz'
-    | 'readyz'
-    | 'openapi'
-  >
-> = {
-  'workers.list': async ({ pawl }) => ({ workers: await pawl.workers() }),
-  'quarantine.list': ({ pawl }, input) => pawl.quarantine.list(input),
-  'quarantine.groups': async ({ pawl }, input) => ({ groups: await pawl.quarantine.groups(input) }),
-  health: ({ pawl }) => pawl.health(),
-  metrics: ({ pawl }) => pawl.metrics(),
+const OF_SERVER: Pick<Handlers, 'healthz' | 'readyz' | 'openapi' | 'metrics.text'> = {
+  'metrics.text': ({ meter }) => meter.text(),
   healthz: async () => ({ status: 'ok' }),
   readyz: async ({ access }) => {
     try {
@@ -303,16 +181,17 @@ const OF_ENGINE: Pick<
   openapi: async ({ terms }) => openApiDocument(PAWL_VERSION, terms.path),
 }
 
-const HANDLERS: Handlers = {
-  ...OF_JOBS,
-  ...OF_QUEUES_AND_SCHEDULES,
-  ...OF_STORE,
-  ...OF_ENGINE,
-}
+const HANDLERS: Handlers = { ...OF_STORE, ...OF_SERVER }
 
 const QUERY = /^query\.(.+)$/
 
+/** What the operations need that a command line could call as well. */
+export function operationContext({ pawl, caller, terms, signal }: CallContext): OperationContext {
+  return { pawl, by: caller.name, definitions: terms.definitions, signal }
+}
+
 export function call(name: string, context: CallContext, input: unknown): Promise<unknown> {
+  if (isCall(name)) return runOperation(name, operationContext(context), input as never)
   const kind = QUERY.exec(name)?.[1]
   if (kind === undefined) {
     const handler = HANDLERS[name as keyof typeof HANDLERS] as (

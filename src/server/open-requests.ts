@@ -14,7 +14,7 @@ export interface OpenRequest {
 export class OpenRequests {
   readonly #limits: HandlerTerms['limits']
   readonly #byCaller = new Map<Caller, number>()
-  readonly #open = new Set<AbortController>()
+  readonly #open = new Map<AbortController, Caller>()
   #isClosed = false
   #count = 0
 
@@ -47,18 +47,26 @@ export class OpenRequests {
     const abort = (): void => ended.abort()
     gone.addEventListener('abort', abort)
     if (gone.aborted || this.#isClosed) abort()
-    this.#open.add(ended)
+    this.#open.set(ended, caller)
     const leave = (): void => {
       if (!this.#open.delete(ended)) return
+      abort()
       gone.removeEventListener('abort', abort)
       this.#count -= 1
-      this.#byCaller.set(caller, (this.#byCaller.get(caller) ?? 1) - 1)
+      const left = (this.#byCaller.get(caller) ?? 1) - 1
+      if (left === 0) this.#byCaller.delete(caller)
+      else this.#byCaller.set(caller, left)
     }
     return { signal: ended.signal, leave }
   }
 
+  /** Those of a caller end: its token is none any more. */
+  end(caller: Caller): void {
+    for (const [one, own] of this.#open) if (own === caller) one.abort()
+  }
+
   close(): void {
     this.#isClosed = true
-    for (const one of this.#open) one.abort()
+    for (const one of this.#open.keys()) one.abort()
   }
 }

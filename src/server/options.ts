@@ -3,15 +3,15 @@
  */
 import type { AnyJob } from '../definition/index.ts'
 import { InvalidDefinition, KnownOptions, shown } from '../definition/index.ts'
-import type { Role } from '../protocol/index.ts'
-import { ROLES } from '../protocol/index.ts'
+import { assertLinkKey } from './message-links.ts'
+import type { TokenTerms } from './token-terms.ts'
+import { keptToken, TOKEN_TERMS } from './token-terms.ts'
+import type { KeptToken } from './tokens.ts'
+import { hashToken } from './tokens.ts'
 
-export interface TokenOptions {
+export interface TokenOptions extends TokenTerms {
   /** What callers send as `Authorization: Bearer …`: at least 16 characters, made by chance. */
   readonly token: string
-  readonly roles: readonly Role[]
-  /** Who it is for: on record as the actor of what it is used for. Default: its roles. */
-  readonly name?: string
 }
 
 export interface HandlerLimits {
@@ -23,11 +23,19 @@ export interface HandlerLimits {
   readonly openPerToken?: number
   /** How long a request may take to arrive, in milliseconds; its head, 10 s at most. Only of `serve`. Default 30 s. */
   readonly requestMs?: number
+  /** How long an answer or a stream may be stuck because its caller takes nothing of it: then it is cut. Only of `serve`. Default 30 s. */
+  readonly stuckMs?: number
 }
 
 export interface RequestHandlerOptions {
-  /** Without any, no caller is asked who it is. */
+  /** Without any, and without a file of them, no caller is asked who it is. */
   readonly tokens?: readonly TokenOptions[]
+  /**
+   * A JSON file of tokens, as hashes: `{ "tokens": [{ "hash": "…", "roles": ["work"] }] }`. It is read again when it changes.
+   */
+  readonly tokenFile?: string
+  /** Keys of tokens for one message: see `messageLink`. A key that is left out ends all that were made with it. */
+  readonly linkKeys?: readonly string[]
   /** Must be said where there are no tokens: every caller that reaches the handler may do everything. */
   readonly unprotected?: true
   /** Where it is mounted, such as '/pawl'. Default: at the root. */
@@ -57,6 +65,8 @@ export interface ServeOptions extends Omit<RequestHandlerOptions, 'unprotected'>
 
 const HANDLER_NAMES = {
   tokens: true,
+  tokenFile: true,
+  linkKeys: true,
   path: true,
   hosts: true,
   origins: true,
@@ -70,12 +80,13 @@ const HANDLER_OPTIONS = new KnownOptions<RequestHandlerOptions>({
   unprotected: true,
 })
 const SERVE_OPTIONS = new KnownOptions<ServeOptions>({ ...HANDLER_NAMES, port: true, host: true })
-const TOKEN_OPTIONS = new KnownOptions<TokenOptions>({ token: true, roles: true, name: true })
+const TOKEN_OPTIONS = new KnownOptions<TokenOptions>({ ...TOKEN_TERMS, token: true })
 const LIMIT_OPTIONS = new KnownOptions<HandlerLimits>({
   bodyBytes: true,
   open: true,
   openPerToken: true,
   requestMs: true,
+  stuckMs: true,
 })
 
 const SHORTEST_TOKEN = 16
@@ -84,6 +95,7 @@ const DEFAULT_LIMITS = {
   open: 1_000,
   openPerToken: 200,
   requestMs: 30_000,
+  stuckMs: 30_000,
 }
 const DEFAULT_GRACE_MS = 5_000
 export const DEFAULT_PORT = 7_295
@@ -92,7 +104,12 @@ export const DEFAULT_PORT = 7_295
 const OF_THIS_MACHINE: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '::1', '[::1]'])
 
 export interface HandlerTerms {
-  readonly tokens: readonly TokenOptions[]
+  readonly tokens: readonly KeptToken[]
+  /** Null: there is none. */
+  readonly tokenFile: string | null
+  readonly linkKeys: readonly string[]
+  /** No caller is asked who it is. */
+  readonly isOpen: boolean
   readonly path: string
   /** Null: any. */
   readonly hosts: ReadonlySet<string> | null
@@ -105,8 +122,7 @@ export interface HandlerTerms {
 
 export function handlerTerms(options: RequestHandlerOptions): HandlerTerms {
   HANDLER_OPTIONS.assert(options, 'createHandler()', 'createHandler(pawl, { tokens: […] })')
-  const { tokens = [], unprotected } = options
-  if (tokens.length === 0 && unprotected !== true) {
+  if (!hasTokens(options) && options.unprotected !== true) {
     throw new InvalidDefinition(
       'createHandler() needs `tokens`: every caller that reaches it could do everything. If something before it asks callers who they are, write `unprotected: true`.',
     )
@@ -118,11 +134,11 @@ export function serveTerms(
   options: ServeOptions,
 ): HandlerTerms & { readonly port: number; readonly host: string } {
   SERVE_OPTIONS.assert(options, 'serve()', 'serve(pawl, { port: 7295 })')
-  const { port = DEFAULT_PORT, host = '127.0.0.1', tokens = [] } = options
+  const { port = DEFAULT_PORT, host = '127.0.0.1' } = options
   if (!(Number.isInteger(port) && port >= 0 && port <= 65_535)) {
     throw new InvalidDefinition(`\`port\` is a whole number from 0 to 65535, not ${shown(port)}.`)
   }
-  if (typeof host !== 'string' || (tokens.length === 0 && !OF_THIS_MACHINE.has(host))) {
+  if (typeof host !== 'string' || (!hasTokens(options) && !OF_THIS_MACHINE.has(host))) {
     throw new InvalidDefinition(
       `serve() on ${shown(host)} needs \`tokens\`: every machine that reaches it could do everything. Without tokens it listens on '127.0.0.1' only.`,
     )
@@ -130,10 +146,18 @@ export function serveTerms(
   return { ...termsOf(options), port, host }
 }
 
+function hasTokens({ tokens = [], tokenFile }: RequestHandlerOptions): boolean {
+  return tokens.length > 0 || tokenFile !== undefined
+}
+
 function termsOf(options: Omit<RequestHandlerOptions, 'unprotected'>): HandlerTerms {
   const { tokens = [], hosts, origins = [], definitions = [], limits = {}, path = '' } = options
+  const { tokenFile, linkKeys = [] } = options
   LIMIT_OPTIONS.assert(limits, '`limits` of a server')
-  tokens.forEach(assertToken)
+  if (tokenFile !== undefined && (typeof tokenFile !== 'string' || tokenFile === '')) {
+    throw new InvalidDefinition(`\`tokenFile\` is the path of a file, not ${shown(tokenFile)}.`)
+  }
+  linkKeys.forEach((key, i) => assertLinkKey(key, `\`linkKeys[${i}]\` of a server`))
   if (path !== '' && !/^(?:\/[\w.~-]+)+$/.test(path)) {
     throw new InvalidDefinition(
       `\`path\` is where the server is mounted, such as '/pawl', not ${shown(path)}.`,
@@ -146,9 +170,12 @@ function termsOf(options: Omit<RequestHandlerOptions, 'unprotected'>): HandlerTe
   }
   const named = hosts === undefined ? null : new Set(hosts.map((one) => one.toLowerCase()))
   return {
-    tokens,
+    tokens: tokens.map(tokenOf),
+    tokenFile: tokenFile ?? null,
+    linkKeys,
+    isOpen: !hasTokens(options),
     path,
-    hosts: named ?? (tokens.length > 0 ? null : OF_THIS_MACHINE),
+    hosts: named ?? (hasTokens(options) ? null : OF_THIS_MACHINE),
     origins: new Set(origins),
     definitions: new Map(definitions.map((one) => [one.name, one])),
     limits: { ...DEFAULT_LIMITS, ...limits },
@@ -158,18 +185,14 @@ function termsOf(options: Omit<RequestHandlerOptions, 'unprotected'>): HandlerTe
 }
 
 /** No message shows the token. */
-function assertToken(given: TokenOptions, index: number): void {
+function tokenOf(given: TokenOptions, index: number): KeptToken {
   const what = `\`tokens[${index}]\` of a server`
   TOKEN_OPTIONS.assert(given, what, `{ token: '…', roles: ['work'] }`)
-  const { token, roles } = given
+  const { token, ...terms } = given
   if (typeof token !== 'string' || token.length < SHORTEST_TOKEN || !/^[\x21-\x7e]+$/.test(token)) {
     throw new InvalidDefinition(
       `The token of ${what} is a text of at least ${SHORTEST_TOKEN} characters without blanks: make it by chance, such as randomBytes(32).toString('base64url').`,
     )
   }
-  if (!Array.isArray(roles) || roles.length === 0 || roles.some((one) => !ROLES.includes(one))) {
-    throw new InvalidDefinition(
-      `The roles of ${what} are a list of ${ROLES.map((one) => `'${one}'`).join(', ')}.`,
-    )
-  }
+  return keptToken(hashToken(token), terms, what)
 }

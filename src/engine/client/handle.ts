@@ -47,7 +47,34 @@ const PROGRESS_MS = 500
 
 const ignore = (): void => undefined
 
-const STREAM_OPTIONS = new KnownOptions<StreamOptions>({ from: true, stage: true, segment: true })
+const STREAM_OPTIONS = new KnownOptions<StreamOptions>({
+  from: true,
+  stage: true,
+  segment: true,
+  signal: true,
+})
+const EVENT_OPTIONS = new KnownOptions<{ readonly signal?: AbortSignal }>({ signal: true })
+
+/** What is waited for ends by the signal: an iterator that is asked to return while it waits would wait on. */
+export async function* untilAborted<T>(
+  source: AsyncIterable<T>,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<T, void> {
+  const iterator = source[Symbol.asyncIterator]()
+  const stop = (): void => void iterator.return?.()
+  signal?.addEventListener('abort', stop)
+  try {
+    for (;;) {
+      if (signal?.aborted === true) return
+      const { done, value } = await iterator.next()
+      if (done === true) return
+      yield value
+    }
+  } finally {
+    signal?.removeEventListener('abort', stop)
+    await iterator.return?.()
+  }
+}
 
 export class Handle<Result = unknown> {
   readonly id: string
@@ -95,8 +122,10 @@ export class Handle<Result = unknown> {
     return info
   }
 
-  /** Everything that happened to the job, and then what happens, until it is over. */
-  async *events(): AsyncIterable<PositionedEntry> {
+  /** Everything that happened to the job, and then what happens, until it is over, or until the signal is aborted. */
+  async *events(options: { readonly signal?: AbortSignal } = {}): AsyncIterable<PositionedEntry> {
+    EVENT_OPTIONS.assert(options, 'events()')
+    const { signal } = options
     const { store } = this.#parts
     let last = 0
     for (;;) {
@@ -112,7 +141,7 @@ export class Handle<Result = unknown> {
       yield* await store.query({ kind: 'history', job: this.id, after: 0, limit: PAGE })
       return
     }
-    for await (const positioned of store.watch(last)) {
+    for await (const positioned of untilAborted(store.watch(last), signal)) {
       const { entry } = positioned
       if (!('job' in entry) || entry.job !== this.id) continue
       yield positioned

@@ -14,6 +14,8 @@ export interface StreamOptions {
   /** Of a pipeline: whose stream it is. */
   readonly stage?: string
   readonly segment?: number
+  /** Aborted: there is nothing more to read. */
+  readonly signal?: AbortSignal
 }
 
 export interface StreamItem {
@@ -49,11 +51,11 @@ export async function* jobStream(
   options: StreamOptions,
 ): AsyncGenerator<StreamItem, void, void> {
   const { store, timing, results, onAppended } = parts
-  const { from = 0 } = options
+  const { from = 0, signal } = options
   if (!Number.isSafeInteger(from) || from < 0) {
     throw new InvalidDefinition(`\`from\` of stream '${name}' is a whole number from 0.`)
   }
-  const address = await addressOf(store, job, options)
+  const address = await streamAddress(store, job, options)
   const waiter = results.waitFor(job)
   let wake = ignore
   const stopListening = onAppended(job, () => wake())
@@ -62,6 +64,8 @@ export async function* jobStream(
     isOver = true
   })
   over.catch(() => undefined)
+  const stop = (): void => wake()
+  signal?.addEventListener('abort', stop)
   let [next, attempt] = [from, -1]
   try {
     for (;;) {
@@ -70,6 +74,7 @@ export async function* jobStream(
       const appended = new Promise<void>((resolve) => {
         wake = resolve
       })
+      if (signal?.aborted === true) return
       const query = { kind: 'stream', ...address, name, from: next, limit: PAGE } as const
       const page = await store.query(query)
       for (const { offset, attempt: by, at, values } of page?.pieces ?? []) {
@@ -96,15 +101,17 @@ export async function* jobStream(
       ;(timer as Timer | null)?.cancel()
     }
   } finally {
+    signal?.removeEventListener('abort', stop)
     stopListening()
     results.stopWaiting(job, waiter)
   }
 }
 
-async function addressOf(
+/** Of which task; throws if there is none, or it is not said. */
+export async function streamAddress(
   store: Store,
   job: string,
-  { stage, segment = 0 }: StreamOptions,
+  { stage, segment = 0 }: Pick<StreamOptions, 'stage' | 'segment'>,
 ): Promise<{ readonly job: string; readonly stage: number; readonly segment: number }> {
   const view = await store.query({ kind: 'overview', job })
   if (view === null) throw new UnknownJob(job)

@@ -9,6 +9,7 @@ import {
   inputOf,
   InvalidDefinition,
   isDefinition,
+  isByName,
   KnownOptions,
   shown,
   specOf,
@@ -455,7 +456,7 @@ export class Submitter {
     input: unknown,
     options: ItemOptions,
   ): Submission | Promise<Submission> {
-    this.#definitions.set(definition.name, definition)
+    if (!isByName(definition)) this.#definitions.set(definition.name, definition)
     const { id: job = newJobId() } = options
     const text = inputOf(definition, input)
     const submission = (it: string): Submission => {

@@ -2,7 +2,13 @@
  * Draws the tables of `docs/http.md` from the catalogue of operations.
  */
 import type { CommandType } from '../../../src/kernel/index.ts'
-import type { JsonSchema, Operation, Role } from '../../../src/protocol/index.ts'
+import type {
+  CommandTerms,
+  JsonSchema,
+  Operation,
+  OperationKind,
+  Role,
+} from '../../../src/protocol/index.ts'
 import {
   COMMAND_ROLES,
   describe,
@@ -17,31 +23,57 @@ import { mono, table } from './blocks.ts'
 /** Groups of operations, by how their names begin. */
 const GROUPS: readonly (readonly [title: string, pattern: RegExp])[] = [
   ['Jobs', /^jobs\./],
-  ['Queues, schedules, workers and quarantine', /^(?:queues|schedules|workers|quarantine)\./],
-  ['Health', /^(?:health|metrics|healthz|readyz|openapi)$/],
+  ['Messages and questions', /^(?:messages|inbox)\./],
+  ['Many jobs', /^(?:bulk|past|quarantine)\.|^counts$/],
+  ['Queues, limits, schedules and workers', /^(?:queues|limits|schedules|workers)\./],
+  ['Health', /^(?:health|metrics|metrics\.text|healthz|readyz|openapi)$/],
   ['Commands, claims and the log', /^store\./],
   ['Presence', /^presence\./],
   ['Queries', /^query\./],
 ]
 
+const KINDS: Readonly<Record<OperationKind, string | null>> = {
+  call: null,
+  poll: 'A poll: `waitMs` says how long it may be held',
+  long: 'Answers when all of it is done, and stops if the caller goes away',
+  text: 'Answers with text, not JSON',
+  events: 'Server-sent events',
+}
+
 function rolesText(roles: readonly Role[]): string {
   return [...roles, 'admin'].map(mono).join(', ')
 }
 
+function commandText({ words, positional }: CommandTerms): string {
+  return ['pawl', words, ...positional.map((one) => `<${one}>`)].join(' ')
+}
+
 function section(operation: Operation): string {
-  const { name, method, path, says, changes, roles, errors, example, kind, output } = operation
+  const {
+    name,
+    method,
+    path,
+    says,
+    changes,
+    roles,
+    errors,
+    example,
+    kind,
+    output,
+    command,
+    scope,
+  } = operation
   const who = PUBLIC_OPERATIONS.has(name) ? 'no token' : rolesText(roles)
   const lines = [
     `#### ${mono(name)}`,
     `${mono(`${method} ${path}`)}: ${says}`,
     [
-      `- Roles: ${who}`,
+      `- Roles: ${who}. Scope: ${mono(scope)}`,
       `- Changes: ${changes ?? 'nothing'}`,
-      ...(kind === 'call'
-        ? []
-        : [
-            `- ${kind === 'poll' ? 'A poll: `waitMs` says how long it may be held' : 'Server-sent events'}`,
-          ]),
+      ...(KINDS[kind] === null ? [] : [`- ${KINDS[kind]}`]),
+      'words' in command
+        ? `- Command: ${mono(commandText(command))}`
+        : `- No command: ${command.none}`,
       ...(errors.length === 0 ? [] : [`- Problems: ${errors.map(mono).join(', ')}`]),
       ...(output.description === undefined ? [] : [`- Answers: ${output.description}`]),
     ].join('\n'),

@@ -1,60 +1,19 @@
 /**
  * The operations of clients and operators, by real requests to a real server: what they answer fits the catalogue.
  */
-import { afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { job, open } from '../../../src/index.ts'
 import type { Pawl } from '../../../src/index.ts'
-import { OPERATIONS } from '../../../src/protocol/index.ts'
-import { misfit } from '../../../src/protocol/check.ts'
-import type { OperationName } from '../../../src/protocol/index.ts'
-import { pathOf } from '../../../src/protocol/routes.ts'
 import type { PawlServer, ServeOptions } from '../../../src/server/index.ts'
 import { createHandler, serve } from '../../../src/server/index.ts'
-
-interface Answered {
-  readonly status: number
-  readonly body: Record<string, unknown>
-}
-
-const opened: { close(): Promise<void> }[] = []
-
-afterEach(async () => {
-  for (const one of opened.splice(0).toReversed()) await one.close()
-})
+import type { Answered } from '../../support/server-calls.ts'
+import { callServer, serverInFront } from '../../support/server-calls.ts'
 
 async function served(
   options: ServeOptions = {},
-): Promise<{ pawl: Pawl; server: PawlServer; call: typeof callOf }> {
-  const pawl = await open('memory:')
-  opened.push(pawl)
-  const server = await serve(pawl, { port: 0, ...options })
-  opened.push(server)
-  return { pawl, server, call: callOf }
-}
-
-/** As the catalogue says: its path, its query or its body. What it answers must fit, too. */
-async function callOf(
-  url: string,
-  name: OperationName,
-  input: Record<string, unknown> = {},
-  token?: string,
-): Promise<Answered> {
-  const operation = OPERATIONS[name]
-  const { path, rest } = pathOf(operation, input)
-  const isGet = operation.method === 'GET'
-  const query = isGet ? `?${new URLSearchParams(rest as Record<string, string>).toString()}` : ''
-  const response = await fetch(`${url}${path}${query}`, {
-    method: operation.method,
-    headers: {
-      'content-type': 'application/json',
-      ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
-    },
-    ...(isGet ? {} : { body: JSON.stringify(rest) }),
-  })
-  const body = (await response.json()) as Record<string, unknown>
-  if (response.status === 200) expect(misfit(operation.output, body)).toBe(null)
-  else expect(response.headers.get('content-type')).toBe('application/problem+json')
-  return { status: response.status, body }
+): Promise<{ pawl: Pawl; server: PawlServer; call: typeof callServer }> {
+  const { pawl, server } = await serverInFront(options)
+  return { pawl, server, call: callServer }
 }
 
 const fails = job('mail', {
@@ -111,6 +70,18 @@ describe('over HTTP', () => {
     await expect.poll(async () => (await pawl.get(id))?.state).toBe('QUARANTINED')
     expect((await call(url, 'jobs.discard', { job: id })).status).toBe(200)
     expect((await pawl.get(id))?.state).toBe('FAILED')
+  })
+
+  it('is measured as text, for callers that may read', async () => {
+    const token = 'token-that-may-read-0123'
+    const { pawl, server } = await served({ tokens: [{ token, roles: ['read'] }] })
+    await pawl.submit(fails)
+    expect((await fetch(`${server.url}/metrics`)).status).toBe(401)
+    const answer = await fetch(`${server.url}/metrics`, {
+      headers: { authorization: `Bearer ${token}` },
+    })
+    expect(answer.headers.get('content-type')).toBe('text/plain; version=0.0.4; charset=utf-8')
+    expect(await answer.text()).toContain('pawl_queue_waiting{queue="default"} 1\n')
   })
 
   it('queues, schedules, workers, health and metrics are shown', async () => {
@@ -231,7 +202,7 @@ describe('over HTTP', () => {
 describe('a page in a browser', () => {
   it('is refused under another name than the server has, and from another origin', async () => {
     const pawl = await open('memory:')
-    opened.push(pawl)
+    onTestFinished(() => pawl.close())
     const handler = createHandler(pawl, { unprotected: true, origins: ['https://ops.example'] })
     const codeFor = async (headers: Record<string, string>): Promise<unknown> => {
       const response = await handler(new Request('http://localhost/v1/jobs', { headers }))
@@ -278,7 +249,7 @@ describe('a body', () => {
 describe('a body that does not say how long it is', () => {
   it('is read up to the bound, and no further', async () => {
     const pawl = await open('memory:')
-    opened.push(pawl)
+    onTestFinished(() => pawl.close())
     const handler = createHandler(pawl, { unprotected: true, limits: { bodyBytes: 2_000 } })
     let pulled = 0
     const body = new ReadableStream<Uint8Array>({
@@ -300,7 +271,7 @@ describe('a body that does not say how long it is', () => {
 describe('a handler without a listener', () => {
   it('is mounted under a path, and answers what is below it', async () => {
     const pawl = await open('memory:')
-    opened.push(pawl)
+    onTestFinished(() => pawl.close())
     const token = 'a-token-of-some-length'
     const handler = createHandler(pawl, { path: '/jobs', tokens: [{ token, roles: ['read'] }] })
     const ask = (path: string): Promise<Response> =>
@@ -317,7 +288,7 @@ describe('a handler without a listener', () => {
 
   it('is not made without tokens, unless that is said', async () => {
     const pawl = await open('memory:')
-    opened.push(pawl)
+    onTestFinished(() => pawl.close())
     expect(() => createHandler(pawl)).toThrow(/needs `tokens`/)
     expect(() => createHandler({} as Pawl, { unprotected: true })).toThrow(/what open\(\) gives/)
     await expect(serve(pawl, { host: '0.0.0.0' })).rejects.toThrow(/needs `tokens`/)
