@@ -456,7 +456,11 @@ export class Submitter {
     input: unknown,
     options: ItemOptions,
   ): Submission | Promise<Submission> {
-    if (!isByName(definition)) this.#definitions.set(definition.name, definition)
+    const { name } = definition
+    // Nearly always it is the one that is noted.
+    if (this.#definitions.get(name) !== definition && !isByName(definition)) {
+      this.#definitions.set(name, definition)
+    }
     const { id: job = newJobId() } = options
     const text = inputOf(definition, input)
     const submission = (it: string): Submission => {
