@@ -594,8 +594,9 @@ export class Pawl {
   #giveAccess(): void {
     const { store } = this.#parts
     const [listeners, presence] = [this.#commandListeners, this.#presenceLoop]
+    const healthWatch = this.#healthWatch
     const definitionOf: DefinitionOf = (type) => this.#definitions.get(type) ?? null
-    giveAccess(this, { store, now: this.#now, definitionOf, listeners, presence })
+    giveAccess(this, { store, now: this.#now, definitionOf, listeners, presence, healthWatch })
   }
 
   #newHandleParts(): HandleParts {

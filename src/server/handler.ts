@@ -8,6 +8,7 @@
 import { InvalidDefinition } from '../definition/index.ts'
 import type { Pawl } from '../engine/index.ts'
 import { accessTo } from '../engine/engine-access.ts'
+import { PROMETHEUS_TYPE } from '../observe/metrics/index.ts'
 import type { EventsName } from '../operations/index.ts'
 import { isEvents } from '../operations/index.ts'
 import type { FoundRoute, Operation } from '../protocol/index.ts'
@@ -22,6 +23,7 @@ import type { OpenRequest } from './open-requests.ts'
 import { OpenRequests } from './open-requests.ts'
 import type { RequestHandlerOptions, HandlerTerms } from './options.ts'
 import { handlerTerms } from './options.ts'
+import { OnDemandMeter } from './on-demand-meter.ts'
 import { Permit } from './permit.ts'
 import { RemoteSessions } from './remote-sessions.ts'
 import { inputOf } from './request-input.ts'
@@ -64,6 +66,7 @@ export function answersOf(pawl: Pawl, terms: HandlerTerms): AnswerFunction {
     hub: new NewsHub(access),
     sessions: new RemoteSessions(access, terms.graceMs, terms.onError),
     openRequests: new OpenRequests(terms.limits),
+    meter: new OnDemandMeter(pawl),
   }
   const stopFollowing = followFile(parts, tokens)
   const handler = async (request: IncomingCall): Promise<OutgoingAnswer> => {
@@ -82,6 +85,7 @@ export function answersOf(pawl: Pawl, terms: HandlerTerms): AnswerFunction {
       parts.openRequests.close()
       parts.sessions.close()
       parts.hub.close()
+      parts.meter.close()
     },
   })
 }
@@ -119,13 +123,18 @@ async function answer(
   const given = await inputOf(request, operation, parameters, url.searchParams, limits.bodyBytes)
   const permit = new Permit(parts, caller, operation)
   const input = await permit.admit(given)
-  const open = operation.kind === 'call' ? null : openRequests.enter(caller, request.signal)
+  const isShort = operation.kind === 'call' || operation.kind === 'text'
+  const open = isShort ? null : openRequests.enter(caller, request.signal)
   const context: CallContext = { ...parts, caller, signal: open?.signal ?? request.signal }
   if (open !== null && isEvents(operation.name)) {
     return eventsResponse(operation.name, permit, context, open, input, request, headers)
   }
   try {
     const output = await permit.answer(await call(operation.name, context, input))
+    if (operation.kind === 'text') {
+      const type = { 'content-type': PROMETHEUS_TYPE }
+      return { status: 200, headers: { ...headers, ...type }, body: output as string }
+    }
     return {
       status: 200,
       headers: { ...headers, 'content-type': 'application/json' },

@@ -39,6 +39,11 @@ export interface QueueSummary {
   readonly states: StateCounts
   /** Segments of pipelines that are due and wait, and that a worker has. */
   readonly segments: { readonly ready: number; readonly running: number }
+  /**
+   * When the oldest task was due that still waits; null: none does. Of each priority, the first 20 in line count;
+   * in memory, of each list of tasks with one priority, group and limits.
+   */
+  readonly oldestDueAt: number | null
 }
 
 /** A filter that is left out lets all through. */

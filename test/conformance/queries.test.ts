@@ -438,3 +438,44 @@ describe.each(Object.keys(STORES))('the %s store says who holds', (kind) => {
     ])
   })
 })
+
+async function oldestIn(store: Store, name: string): Promise<number | null | undefined> {
+  const queues = await store.query({ kind: 'queues' })
+  return queues.find(({ queue }) => queue.name === name)?.oldestDueAt
+}
+
+describe.each(Object.keys(STORES))('the oldest task that waits in a queue of %s', (kind) => {
+  it('is the one that was due first, whatever its priority is and whatever stops it', async () => {
+    const { clock, store, send } = await setUp(kind)
+    const submit = async (job: string, at: number, spec: JobSpec): Promise<void> => {
+      clock.time = at
+      await send({ type: 'SubmitJob', job, spec })
+    }
+    await submit('low', 1_000, plain({ priority: -5 }))
+    const stopped = { queue: 'mail', limits: [{ ...limit('k'), concurrency: 1 }] }
+    await submit('holder', 1_400, plain({}, stopped))
+    const channels = [{ ...CHANNEL, queue: 'mail' }]
+    expect(await store.claim(claim({ channels, worker: 'one' }))).toHaveLength(1)
+    await submit('stopped', 1_500, plain({}, stopped))
+    await submit('mail', 2_000, plain({}, { queue: 'mail' }))
+    for (let i = 0; i < 30; i++) await submit(`high-${i}`, 3_000 + i, plain({ priority: 5 }))
+    await submit('later', 4_000, plain({ delayMs: 60_000 }))
+    expect(await oldestIn(store, 'default')).toBe(1_000)
+    expect(await oldestIn(store, 'mail')).toBe(1_500)
+    const claimed = await store.claim(claim({ channels, max: 5 }))
+    expect(claimed.map(({ job }) => job)).toEqual(['mail'])
+    expect(await oldestIn(store, 'mail')).toBe(1_500)
+  })
+
+  it('is none once a worker has all of them, and one that is due again by its new time', async () => {
+    const { clock, store, send } = await setUp(kind)
+    await send({ type: 'SubmitJob', job: 'a', spec: plain({}, { retry: retry({ delayMs: 500 }) }) })
+    const [leased] = (await store.claim(claim())) as [Claimed]
+    expect(await oldestIn(store, 'default')).toBe(null)
+    clock.time = 5_000
+    await send({ type: 'FailTask', ...reportOf(leased), error: failure() })
+    expect(await oldestIn(store, 'default')).toBe(null)
+    clock.time = 7_000
+    expect(await oldestIn(store, 'default')).toBe(5_500)
+  })
+})

@@ -87,7 +87,9 @@ export function ledgerQueries(
     },
     counts: (query) => ledgerCounts(ledger, query),
     queues: () => {
-      return queueSummaries(ledger.world.queues.values(), queueRows(ledger))
+      return queueSummaries(ledger.world.queues.values(), queueRows(ledger), (queue) =>
+        ledger.ready.oldestDueIn(queue),
+      )
     },
     quarantine: (query) => quarantinePage(ledger, query),
     questions: (query) => questionsPage(ledger, query),

@@ -628,8 +628,8 @@ export class Attempt implements HandlerPort, LeaseHolder {
     ask: EffectRequest['ask'],
   ): ReturnType<Executor['runEffect']> {
     const { job: id, lease: fence } = this.#address
-    const { type, stageName: stage } = this.claimed
-    const request = { name, ask, input, key, fence, job: { id, type }, stage }
+    const { type, stageName: stage, metadata } = this.claimed
+    const request = { name, ask, input, key, fence, job: { id, type }, stage, metadata }
     const { executor, artifacts } = this.#parts
     return executor.runEffect(this.#definition, request, artifacts, this.#abortHandle)
   }

@@ -40,6 +40,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
   engine: ['kernel', 'log', 'store', 'definition', 'worker'],
   dashboard: [],
   push: [],
+  observe: ['kernel', 'store', 'definition', 'worker', 'engine'],
   operations: ['kernel', 'protocol', 'store', 'definition', 'engine'],
   server: [
     'kernel',
@@ -52,7 +53,9 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'push',
     'worker',
     'dashboard',
+    'observe',
   ],
+  conformance: ['kernel', 'store', 'definition', 'engine', 'server'],
   cli: [
     'kernel',
     'lab',
@@ -65,7 +68,9 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'push',
     'worker',
     'dashboard',
+    'observe',
     'server',
+    'conformance',
   ],
   testing: [
     'kernel',
@@ -79,6 +84,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'push',
     'worker',
     'dashboard',
+    'observe',
     'server',
     'cli',
   ],

@@ -74,6 +74,11 @@ export function channelName(queue: string, type: string, stage: string | null): 
   return name
 }
 
+/** Of a channel's name, whichever of the three it is. */
+export function queueOfChannel(name: string): string {
+  return (JSON.parse(name) as readonly [queue: string])[0]
+}
+
 /** Of the tasks of a channel that may be what kills their workers (see `isSuspect`). */
 export function suspectChannelName(queue: string, type: string, stage: string | null): string {
   return JSON.stringify([queue, type, stage, 'suspects'])
