@@ -61,6 +61,7 @@ export {
   child,
   failed,
   isFailed,
+  isDefinition,
   isPipeline,
   job,
   runnableFor,
@@ -80,7 +81,14 @@ export type {
 } from './message-definition.ts'
 export { isMessage, message } from './message-definition.ts'
 export type { AskOptions, Question } from './question.ts'
-export { answerId, askedSchema, isAnswer, questionIdentity, questionSchema } from './question.ts'
+export {
+  answerId,
+  askedSchema,
+  isAnswer,
+  questionIdentity,
+  questionIn,
+  questionSchema,
+} from './question.ts'
 export type {
   AnyPipeline,
   FailureContext,

@@ -179,7 +179,6 @@ const BARE: Readonly<Record<string, string>> = {
   'src/push/receive.ts': 'no keys: a mistake at the receiving end, which imports nothing of Pawl',
   'src/server/push-job.ts':
     'a function that did not answer well: it becomes the failure of the attempt',
-  'src/server/listener.ts': 'a path that is none: it becomes a RequestRefused at once',
   'src/store/directory/directory-state.ts':
     'something is written to a folder that is only read: nothing is',
   'src/worker/handler/failure.ts':
