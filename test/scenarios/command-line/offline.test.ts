@@ -185,6 +185,11 @@ describe('doctor', () => {
   })
 })
 
+/** What was told, what was done, and what does not hold. */
+function seen({ steps, ...others }: LabRun): unknown {
+  return { ...others, answers: steps.map(({ answer }) => answer) }
+}
+
 describe('lab', () => {
   it('shows each failure mode without its guard and with it: only without is there damage', async () => {
     const cwd = await userFolder()
@@ -203,11 +208,6 @@ describe('lab', () => {
       for (const experiment of experiments) {
         const [bad, good] = [runExperiment(experiment, false), runExperiment(experiment, true)]
         expect(good.brokenInvariants, id).toEqual([])
-        // What is different is what was told, what was done, or what does not hold.
-        const seen = ({ steps, ...others }: LabRun): unknown => ({
-          ...others,
-          answers: steps.map(({ answer }) => answer),
-        })
         expect(seen(bad), id).not.toEqual(seen(good))
       }
     }

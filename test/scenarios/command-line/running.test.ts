@@ -161,3 +161,44 @@ describe('pawl serve', () => {
     expect(open0.err).toMatch(/needs `tokens`/)
   })
 })
+
+/** How many tools the last answer lists. */
+function tools({ out }: { readonly out: string }): number {
+  const last = JSON.parse(out.trim().split('\n').at(-1) as string) as {
+    result: { tools: unknown[] }
+  }
+  return last.result.tools.length
+}
+
+describe('pawl mcp and pawl conformance', () => {
+  it('a store is tools on stdin and stdout, which only read unless that is said', async () => {
+    const cwd = await userFolder()
+    await (await open(join(cwd, 'data'))).close()
+    const lines = [
+      {
+        jsonrpc: '2.0',
+        id: 1,
+        method: 'initialize',
+        params: {
+          protocolVersion: '2025-06-18',
+          capabilities: {},
+          clientInfo: { name: 't', version: '1' },
+        },
+      },
+      { jsonrpc: '2.0', id: 2, method: 'tools/list' },
+    ]
+    const input = lines.map((line) => `${JSON.stringify(line)}\n`).join('')
+    const reads = await cli(['mcp', '-s', './data'], { cwd, input })
+    const changes = await cli(['mcp', '--allow-changes', '-s', './data'], { cwd, input })
+    expect([reads.code, changes.code]).toEqual([0, 0])
+    expect(tools(reads)).toBeGreaterThan(10)
+    expect(tools(changes)).toBeGreaterThan(tools(reads))
+  })
+
+  it('a worker that ends at once does not conform, and is told why', async () => {
+    const worker = ['--', process.execPath, '-e', 'console.error("no such module")']
+    const { code, out } = await cli(['conformance', '--patience', '5', ...worker])
+    expect(code).toBe(1)
+    expect(out).toMatch(/^no {2}[\s\S]*It said: no such module\nIt does not conform\.\n$/)
+  })
+})
