@@ -210,8 +210,8 @@ describe('the tables of queues beside each other', () => {
   })
 
   it('have Pawl on each of its stores', () => {
-    const stores = ['pawl-directory', 'pawl-sqlite', 'pawl-postgres', 'pawl-http']
-    expect(QUEUE_NAMES.filter(isPawl)).toEqual(stores)
+    const names = ['directory', 'sqlite', 'postgres', 'http'].map((store) => `pawl-${store}`)
+    expect(QUEUE_NAMES.filter(isPawl)).toEqual(names)
   })
 })
 
