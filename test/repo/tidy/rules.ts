@@ -37,7 +37,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
   definition: ['kernel'],
   worker: ['kernel', 'store', 'definition'],
   engine: ['kernel', 'log', 'store', 'definition', 'worker'],
-  dashboard: [],
+  dashboard: ['kernel', 'protocol', 'store', 'definition', 'engine'],
   operations: ['kernel', 'protocol', 'store', 'definition', 'engine'],
   server: [
     'kernel',
