@@ -15,7 +15,7 @@ export async function startBrowser(): Promise<Browser | null> {
     const { default: chromium } = await import('@sparticuz/chromium')
     const { chromium: driver } = await import('playwright-core')
     const executablePath = await chromium.executablePath()
-    return await driver.launch({ executablePath, args: [...chromium.args, '--no-sandbox'] })
+    return await driver.launch({ executablePath, args: ['--no-sandbox', '--disable-gpu'] })
   } catch (error) {
     console.warn(`SKIPPED: no browser starts here: ${(error as Error).message.slice(0, 400)}`)
     return null

@@ -35,8 +35,10 @@ export async function builtDashboard(): Promise<BuiltDashboard> {
     folder,
     serve: async (pawl, options = {}) => {
       const terms = serveTerms({ port: 0, ...options })
-      const { port, close } = await listen(handlerOf(pawl, { ...terms, dashboard: files }), terms)
-      return { url: `http://127.0.0.1:${port}${terms.path}/dashboard/`, port, close }
+      const listener = await listen(handlerOf(pawl, { ...terms, dashboard: files }), terms)
+      const { port } = listener
+      const url = `http://127.0.0.1:${port}${terms.path}/dashboard/`
+      return { url, port, close: () => listener.close() }
     },
     remove: () => rm(folder, { recursive: true, force: true }),
   }

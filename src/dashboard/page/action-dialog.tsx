@@ -5,7 +5,7 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import type { BulkReport } from '../../engine/index.ts'
 import type { Action, ActionField } from './action.ts'
 import { action, announcement, fieldValues, rateIn } from './action.ts'
-import type { Sent } from './api.ts'
+import type { InJson } from './api.ts'
 import { call, follow, messageOf, NotReached } from './api.ts'
 import { commandLine } from './command-line.ts'
 import { countText } from './duration-text.ts'
@@ -39,10 +39,11 @@ function OpenDialog({ of }: { readonly of: Action }) {
   const dialog = useRef<HTMLDialogElement>(null)
   const [filled, setFilled] = useState<Filled>({})
   const [problem, setProblem] = useState<string | null>(null)
-  const [report, setReport] = useState<Sent<BulkReport> | null>(null)
+  const [report, setReport] = useState<InJson<BulkReport> | null>(null)
   const [isBusy, setIsBusy] = useState(false)
   useEffect(() => dialog.current?.showModal(), [])
-  const fill = (name: string, value: string): void => setFilled((was) => ({ ...was, [name]: value }))
+  const fill = (name: string, value: string): void =>
+    setFilled((was) => ({ ...was, [name]: value }))
   const run = async (): Promise<void> => {
     setProblem(null)
     setIsBusy(true)
@@ -95,12 +96,12 @@ function OpenDialog({ of }: { readonly of: Action }) {
 async function perform(
   of: Action,
   input: Record<string, unknown>,
-  onReport: (report: Sent<BulkReport>) => void,
+  onReport: (report: InJson<BulkReport>) => void,
 ): Promise<void> {
   const answer =
     of.progress === undefined
       ? await call(of.operation, input as never)
-      : await follow<Sent<BulkReport>>(of.progress, input, onReport)
+      : await follow<InJson<BulkReport>>(of.progress, input, onReport)
   announcement.value = `${of.title}: ${doneText(answer)}`
   of.onDone?.(answer)
 }
@@ -189,7 +190,7 @@ export function FieldInput({ field, filled, fill }: FieldProps) {
 
 /** How many jobs it would be done to, by asking for it dry. */
 function Preview({ of, filled }: { readonly of: Action; readonly filled: Filled }) {
-  const [report, setReport] = useState<Sent<BulkReport> | null>(null)
+  const [report, setReport] = useState<InJson<BulkReport> | null>(null)
   const [problem, setProblem] = useState<string | null>(null)
   const { preview } = of
   const rest = JSON.stringify({ ...filled, reason: '', rate: '' })

@@ -28,12 +28,12 @@ import { setServerTime } from './clock.ts'
 import { keepToken, token, tokenAsked } from './session.ts'
 
 /** As JSON has it: a time is a text. */
-export type Sent<T> = T extends Date
+export type InJson<T> = T extends Date
   ? string
   : T extends readonly (infer E)[]
-    ? readonly Sent<E>[]
+    ? readonly InJson<E>[]
     : T extends object
-      ? { readonly [K in keyof T]: Sent<T[K]> }
+      ? { readonly [K in keyof T]: InJson<T[K]> }
       : T
 
 export interface PastCountsOf {
@@ -42,7 +42,7 @@ export interface PastCountsOf {
   readonly states: Readonly<Record<JobState, number>>
 }
 
-interface Given {
+interface AnswerTypes {
   caller: { name: string; seesPayloads: boolean; operations: string[] }
   counts: Counts
   health: Health
@@ -71,8 +71,8 @@ interface Given {
   }
 }
 
-export type AnswerOf<N extends OperationName> = N extends keyof Given
-  ? Sent<Given[N]>
+export type AnswerOf<N extends OperationName> = N extends keyof AnswerTypes
+  ? InJson<AnswerTypes[N]>
   : Readonly<Record<string, unknown>>
 
 /** The server answered that it does not do it. */
@@ -98,7 +98,7 @@ export async function call<N extends OperationName>(
   input: OperationInput<N>,
   ended?: AbortSignal,
 ): Promise<AnswerOf<N>> {
-  const response = await reach(name, input as Readonly<Record<string, unknown>>, ended)
+  const response = await reach(name, input, ended)
   isConnected.value = true
   setServerTime(Number(response.headers.get('pawl-time') ?? 0) || 0)
   const body = await bodyOf(response)
@@ -165,7 +165,10 @@ export async function follow<T>(
 ): Promise<T | null> {
   const response = await reach(name, input, undefined)
   if (!response.ok || response.body === null) {
-    const { code = '', detail = '' } = (await bodyOf(response)) as { code?: string; detail?: string }
+    const { code = '', detail = '' } = (await bodyOf(response)) as {
+      code?: string
+      detail?: string
+    }
     throw new CallRefused(response.status, code, detail)
   }
   let [rest, last] = ['', null as T | null]

@@ -5,7 +5,13 @@
 const WIDTH = 120
 const HEIGHT = 28
 
-export function Sparkline({ values, label }: { readonly values: readonly number[]; label: string }) {
+export function Sparkline({
+  values,
+  label,
+}: {
+  readonly values: readonly number[]
+  label: string
+}) {
   const most = Math.max(1e-9, ...values)
   const step = WIDTH / Math.max(1, values.length - 1)
   const points = values.map((one, i) => {
@@ -42,7 +48,9 @@ export function ShareBar({
             const width = (count / total) * 100
             const from = x
             x += width
-            return <rect key={name} class={`fill-${name}`} x={from} y={0} width={width} height={4} />
+            return (
+              <rect key={name} class={`fill-${name}`} x={from} y={0} width={width} height={4} />
+            )
           })}
     </svg>
   )

@@ -116,7 +116,9 @@ class AskLoop {
   }
 
   #pause(tookMs: number): number {
-    const pause = Math.max(this.#pauseMs === ONCE ? PAUSE_MS : this.#pauseMs, PATIENCE * tookMs) * 1.5 ** Math.min(this.#failures, 8)
+    const pause =
+      Math.max(this.#pauseMs === ONCE ? PAUSE_MS : this.#pauseMs, PATIENCE * tookMs) *
+      1.5 ** Math.min(this.#failures, 8)
     return Math.min(pause, Math.max(LONGEST_PAUSE_MS, this.#pauseMs === ONCE ? 0 : this.#pauseMs))
   }
 }

@@ -56,7 +56,7 @@ export function JsonBlock({ value, label }: { readonly value: unknown; readonly 
   const cut = text.length > most ? text.slice(0, most) : text
   return (
     <div class="json">
-      <pre tabIndex={0} role="region" aria-label={label}>
+      <pre tabIndex={0} role="group" aria-label={label}>
         {seen(cut)}
       </pre>
       {text.length > SHOWN_CHARS && (
@@ -130,7 +130,7 @@ export function Cell({
 }) {
   return (
     <td data-of={of} class={number ? 'number' : undefined}>
-      {children}
+      <div>{children}</div>
     </td>
   )
 }

@@ -4,11 +4,11 @@
  */
 import { signal } from '@preact/signals'
 
-export type Parameters = Readonly<Record<string, string>>
+export type RouteParameters = Readonly<Record<string, string>>
 
 export interface Route {
   readonly view: string
-  readonly parameters: Parameters
+  readonly parameters: RouteParameters
 }
 
 export const route = signal<Route>(routeIn(location.hash))

@@ -10,7 +10,7 @@ import { announcement } from './action.ts'
 import { call, CallRefused, isConnected, messageOf } from './api.ts'
 import { afterDelay } from './clock.ts'
 import { Problem, Waiting } from './parts.tsx'
-import type { Parameters } from './route.ts'
+import type { RouteParameters } from './route.ts'
 import { linkTo, route } from './route.ts'
 import { seen } from './safe-text.ts'
 import { keepToken, reader, token, tokenAsked } from './session.ts'
@@ -29,7 +29,7 @@ interface View {
   readonly title: string
   /** It shows nothing without this. */
   readonly needs: OperationName
-  readonly show: FunctionComponent<{ readonly parameters: Parameters }>
+  readonly show: FunctionComponent<{ readonly parameters: RouteParameters }>
   readonly isHidden?: true
 }
 
@@ -126,16 +126,17 @@ function Heading({ title }: { readonly title: string }) {
   )
 }
 
+function leave(): void {
+  keepToken('')
+  reader.value = null
+  tokenAsked.value = ''
+}
+
 function Header({ current }: { readonly current: string }) {
   const known = reader.value
   const views = Object.entries(VIEWS).filter(
     ([, view]) => view.isHidden !== true && known?.operations.has(view.needs) === true,
   )
-  const leave = (): void => {
-    keepToken('')
-    reader.value = null
-    tokenAsked.value = ''
-  }
   return (
     <header>
       <a class="name" href={linkTo('')}>

@@ -126,7 +126,11 @@ export async function openShop(pawl: Pawl): Promise<Shop> {
     ['a@one.example', 'b@one.example', 'c@two.example'].map((to) => ({ input: { to } })),
   )
   await pawl.submit(later, { big: HOSTILE.large })
-  const question = await pawl.submit(refund, { order: 'A-17', cents: 4_200 }, { key: 'refund-A-17' })
+  const question = await pawl.submit(
+    refund,
+    { order: 'A-17', cents: 4_200 },
+    { key: 'refund-A-17' },
+  )
   const long = { text: 'x'.repeat(1_000_000), ...HOSTILE, [HOSTILE.markup]: HOSTILE.bidi }
   const harmful = await pawl.submit(hostile, long, { tags: [HOSTILE.markup], key: HOSTILE.bidi })
   const held = await pawl.submit(order, 70)

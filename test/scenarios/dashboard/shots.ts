@@ -44,8 +44,8 @@ async function main(folder: string): Promise<void> {
       await page.getByText('Needs a person').waitFor()
       for (const [name, hash] of Object.entries(views)) {
         await page.goto(`${served.url}#/${hash}`)
-        await page.waitForLoadState('networkidle')
-        await page.waitForTimeout(250)
+        await page.locator('main .none', { hasText: 'Loading' }).waitFor({ state: 'detached' })
+        await page.locator('section, table, .card, .empty').first().waitFor()
         await page.screenshot({
           path: join(folder, `${name}-${colorScheme}-${size}.png`),
           fullPage: true,

@@ -31,7 +31,9 @@ export function AttemptsPart({ attempts }: { readonly attempts: Attempts }) {
             <Cell of="Leased">
               <Time at={one.leasedAt} />
             </Cell>
-            <Cell of="Took" number>{durationText(endOf(one) - Date.parse(one.leasedAt))}</Cell>
+            <Cell of="Took" number>
+              {durationText(endOf(one) - Date.parse(one.leasedAt))}
+            </Cell>
             <Cell of="Ended by">
               {one.endedBy ?? '–'}
               {one.reason !== null && (
@@ -66,13 +68,21 @@ function Drawn({ attempts }: { readonly attempts: Attempts }) {
   return (
     <svg
       class="timeline"
+      height={height}
       viewBox={`0 0 ${WIDTH} ${height}`}
       preserveAspectRatio="none"
       role="img"
       aria-label={`${attempts.length} attempts along time; the table has the same`}
     >
       {gaps.map(({ span, at, width }) => (
-        <rect key={span.from} class="gap" x={at * WIDTH} y={0} width={width * WIDTH} height={height}>
+        <rect
+          key={span.from}
+          class="gap"
+          x={at * WIDTH}
+          y={0}
+          width={width * WIDTH}
+          height={height}
+        >
           <title>{`nothing ran for ${durationText(span.to - span.from)}`}</title>
         </rect>
       ))}

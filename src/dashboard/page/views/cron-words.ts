@@ -2,7 +2,16 @@
  * When a schedule is due, in words. A cron text of the usual kinds is said; of any other, the text itself stands there.
  */
 
-const DAYS = ['Sunday', 'Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday', 'Sunday']
+const DAYS = [
+  'Sunday',
+  'Monday',
+  'Tuesday',
+  'Wednesday',
+  'Thursday',
+  'Friday',
+  'Saturday',
+  'Sunday',
+]
 
 /** Null: it is not of the usual kinds. */
 export function cronWords(cron: string): string | null {

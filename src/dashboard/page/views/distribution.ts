@@ -9,7 +9,10 @@ interface SentDistribution extends Omit<EngineMetrics['durableUs'], 'bounds'> {
 }
 
 /** The bound that this share of all is at or below; null: there was nothing. */
-export function quantile({ count, counts, bounds }: SentDistribution, share: number): number | null {
+export function quantile(
+  { count, counts, bounds }: SentDistribution,
+  share: number,
+): number | null {
   if (count === 0) return null
   let seen = 0
   for (const [i, one] of counts.entries()) {

@@ -17,16 +17,17 @@ export function HistoryPart({ id, items }: { readonly id: string; readonly items
             <Time at={at} />
           </Cell>
           <Cell of="What">{type}</Cell>
-          <Cell of="State">
-            {to === null || from === to ? '–' : <State state={to} />}
-          </Cell>
+          <Cell of="State">{to === null || from === to ? '–' : <State state={to} />}</Cell>
           <Cell of="By">
             <Text text={by} most={40} />
           </Cell>
           <Cell of="Why">{reason === null ? '–' : <Text text={reason} />}</Cell>
           <Cell of="Position" number>
             {may('past.show') ? (
-              <a href={linkTo('past', { job: id, position: String(position) })} title="The job as it was then">
+              <a
+                href={linkTo('past', { job: id, position: String(position) })}
+                title="The job as it was then"
+              >
                 {position}
               </a>
             ) : (

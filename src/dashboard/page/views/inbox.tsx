@@ -11,10 +11,11 @@ import { Empty, JobLink, Problem, Since, Text, Time, Waiting } from '../parts.ts
 import { actorName, keepName, may, reader } from '../session.ts'
 import { answerForm } from './question-form.ts'
 
-type Question = AnswerOf<'inbox.list'>['questions'][number]
+type AskedQuestion = AnswerOf<'inbox.list'>['questions'][number]
+
+const ask = (ended: AbortSignal) => call('inbox.list', {}, ended)
 
 export function InboxView() {
-  const ask = (ended: AbortSignal) => call('inbox.list', {}, ended)
   const { data, problem } = useLive('inbox', ask, 3_000)
   if (data === null) return problem === null ? <Waiting /> : <Problem problem={problem} />
   const { questions } = data
@@ -34,7 +35,7 @@ export function InboxView() {
   )
 }
 
-function QuestionCard({ of }: { readonly of: Question }) {
+function QuestionCard({ of }: { readonly of: AskedQuestion }) {
   return (
     <li class="card question">
       <h2>
@@ -65,7 +66,7 @@ function QuestionCard({ of }: { readonly of: Question }) {
   )
 }
 
-function AnswerPart({ of }: { readonly of: Question }) {
+function AnswerPart({ of }: { readonly of: AskedQuestion }) {
   const [filled, setFilled] = useState<Readonly<Record<string, string>>>({})
   const [reason, setReason] = useState('')
   const [problem, setProblem] = useState<string | null>(null)

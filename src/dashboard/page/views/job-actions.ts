@@ -7,7 +7,7 @@ import type { AnswerOf } from '../api.ts'
 import { goTo } from '../route.ts'
 import { may } from '../session.ts'
 
-type Job = AnswerOf<'jobs.show'>
+export type ShownJob = AnswerOf<'jobs.show'>
 type Why = AnswerOf<'jobs.explain'>
 
 export interface OfferedAction {
@@ -15,17 +15,17 @@ export interface OfferedAction {
   readonly action: Action
 }
 
-export function offeredActions(job: Job, why: Why | null): readonly OfferedAction[] {
+export function offeredActions(job: ShownJob, why: Why | null): readonly OfferedAction[] {
   return allActions(job, why).filter(({ action }) => may(action.operation))
 }
 
 /** Those that are accepted in this state. */
-export function allActions(job: Job, why: Why | null): readonly OfferedAction[] {
+export function allActions(job: ShownJob, why: Why | null): readonly OfferedAction[] {
   const isOver = job.state === 'SUCCEEDED' || job.state === 'FAILED'
   return isOver ? overActions(job) : openActions(job, why)
 }
 
-function openActions(job: Job, why: Why | null): OfferedAction[] {
+function openActions(job: ShownJob, why: Why | null): OfferedAction[] {
   const { state } = job
   const isPlain = job.stages.length === 0
   // What is committed is only finished: its effects run, or a person says what became of them.
@@ -47,23 +47,23 @@ function openActions(job: Job, why: Why | null): OfferedAction[] {
   return offered
 }
 
-function hasDeadSegments(job: Job): boolean {
+function hasDeadSegments(job: ShownJob): boolean {
   return job.stages.some(({ troubled }) =>
     troubled.some(({ state, effects }) => state === 'DEAD' && effects.length === 0),
   )
 }
 
-function overActions(job: Job): OfferedAction[] {
+function overActions(job: ShownJob): OfferedAction[] {
   if (job.erased !== null) return []
   return [rerun(job), erase(job)]
 }
 
 /** At any other attempt it is refused: the reader has not seen that one. */
-function seenAttempt(job: Job): { attempt?: number } {
+function seenAttempt(job: ShownJob): { attempt?: number } {
   return job.stages.length === 0 ? { attempt: job.attempt } : {}
 }
 
-function release({ id }: Job): OfferedAction {
+function release({ id }: ShownJob): OfferedAction {
   return {
     label: 'Release',
     action: {
@@ -75,7 +75,7 @@ function release({ id }: Job): OfferedAction {
   }
 }
 
-function retry(job: Job): OfferedAction {
+function retry(job: ShownJob): OfferedAction {
   const input: ActionField = {
     name: 'input',
     label: 'Another input',
@@ -94,7 +94,7 @@ function retry(job: Job): OfferedAction {
   }
 }
 
-function discard(job: Job): OfferedAction {
+function discard(job: ShownJob): OfferedAction {
   return {
     label: 'Discard',
     action: {
@@ -107,7 +107,7 @@ function discard(job: Job): OfferedAction {
   }
 }
 
-function revoke(job: Job): OfferedAction {
+function revoke(job: ShownJob): OfferedAction {
   return {
     label: 'Take from its worker',
     action: {
@@ -120,7 +120,7 @@ function revoke(job: Job): OfferedAction {
   }
 }
 
-function reschedule(job: Job): OfferedAction {
+function reschedule(job: ShownJob): OfferedAction {
   return {
     label: 'Reschedule',
     action: {
@@ -137,7 +137,7 @@ function reschedule(job: Job): OfferedAction {
   }
 }
 
-function cancel({ id }: Job): OfferedAction {
+function cancel({ id }: ShownJob): OfferedAction {
   return {
     label: 'Cancel',
     action: {
@@ -150,7 +150,7 @@ function cancel({ id }: Job): OfferedAction {
   }
 }
 
-function force(job: Job): OfferedAction {
+function force(job: ShownJob): OfferedAction {
   return {
     label: 'Force',
     action: {
@@ -172,7 +172,7 @@ function force(job: Job): OfferedAction {
   }
 }
 
-function rerun(job: Job): OfferedAction {
+function rerun(job: ShownJob): OfferedAction {
   const from: ActionField[] =
     job.steps.length === 0
       ? []
@@ -211,7 +211,7 @@ function rerun(job: Job): OfferedAction {
   }
 }
 
-function erase({ id }: Job): OfferedAction {
+function erase({ id }: ShownJob): OfferedAction {
   return {
     label: 'Erase',
     action: {

@@ -2,6 +2,7 @@
  * A job: why it does not run, what was tried, what it was given and made, and what may be done to it.
  */
 import type { ComponentChildren } from 'preact'
+import { Fragment } from 'preact'
 import { useRef, useState } from 'preact/hooks'
 import { action } from '../action.ts'
 import type { AnswerOf } from '../api.ts'
@@ -19,19 +20,18 @@ import {
   Time,
   Waiting,
 } from '../parts.tsx'
-import type { Parameters } from '../route.ts'
+import type { RouteParameters } from '../route.ts'
 import { linkTo } from '../route.ts'
 import { seen } from '../safe-text.ts'
 import { may } from '../session.ts'
 import { AttemptsPart } from './attempts.tsx'
 import { HistoryPart } from './history.tsx'
+import type { ShownJob } from './job-actions.ts'
 import { offeredActions, resolveAction } from './job-actions.ts'
 import { StagesPart } from './stages.tsx'
 
-type Job = AnswerOf<'jobs.show'>
-
 interface SeenJob {
-  readonly job: Job
+  readonly job: ShownJob
   readonly why: AnswerOf<'jobs.explain'> | null
   readonly history: AnswerOf<'jobs.history'>['items']
 }
@@ -39,7 +39,7 @@ interface SeenJob {
 const HISTORY_PAGE = 200
 const MOST_HISTORY = 1_000
 
-export function JobView({ parameters }: { readonly parameters: Parameters }) {
+export function JobView({ parameters }: { readonly parameters: RouteParameters }) {
   const { id = '' } = parameters
   const [limit, setLimit] = useState(HISTORY_PAGE)
   const last = useRef<SeenJob | null>(null)
@@ -151,11 +151,11 @@ function WhyPart({ why }: { readonly why: SeenJob['why'] }) {
                 (<Time at={until} />)
               </>
             )}
-            {holders.slice(0, 5).map(({ job }) => (
-              <>
+            {othersOf(holders, why.job).map((job) => (
+              <Fragment key={job}>
                 {' '}
-                <JobLink key={job} id={job} />
-              </>
+                <JobLink id={job} />
+              </Fragment>
             ))}
           </li>
         ))}
@@ -164,17 +164,25 @@ function WhyPart({ why }: { readonly why: SeenJob['why'] }) {
   )
 }
 
+function othersOf(holders: readonly { readonly job: string }[], id: string): readonly string[] {
+  return [...new Set(holders.map(({ job }) => job))].filter((job) => job !== id).slice(0, 5)
+}
+
+const text = (value: string | null) => (value === null ? null : <Text text={value} />)
+const time = (value: string | null) => (value === null ? null : <Time at={value} />)
+const link = (id: string | null) => (id === null ? null : <JobLink id={id} />)
+
 /** What is not there is left out. */
-function factsOf(job: Job): readonly (readonly [name: string, value: ComponentChildren])[] {
-  const text = (value: string | null) => (value === null ? null : <Text text={value} />)
-  const time = (value: string | null) => (value === null ? null : <Time at={value} />)
-  const link = (id: string | null) => (id === null ? null : <JobLink id={id} />)
+function factsOf(job: ShownJob): readonly (readonly [name: string, value: ComponentChildren])[] {
   const { schedule, asked, cancelled, erased, failure, stalledSince } = job
   return [
     ['Queue', text(job.queue)],
     ['Priority', job.priority],
     ['Attempts', job.attempt],
-    ['Retries', job.maxRetries === null ? job.retryCount : `${job.retryCount} of ${job.maxRetries}`],
+    [
+      'Retries',
+      job.maxRetries === null ? job.retryCount : `${job.retryCount} of ${job.maxRetries}`,
+    ],
     ['Version', job.version],
     ['Key', text(job.key)],
     ['Group', text(job.group)],
@@ -189,13 +197,16 @@ function factsOf(job: Job): readonly (readonly [name: string, value: ComponentCh
     ['Asked by', asked === null ? null : <Text text={`${asked.by}: ${asked.reason}`} />],
     ['Schedule', schedule === null ? null : <Text text={schedule.id} />],
     ['Silent for', time(stalledSince)],
-    ['Cancelled', cancelled === null ? null : <Text text={`${cancelled.by}: ${cancelled.reason}`} />],
+    [
+      'Cancelled',
+      cancelled === null ? null : <Text text={`${cancelled.by}: ${cancelled.reason}`} />,
+    ],
     ['Erased', erased === null ? null : <Text text={`${erased.by}: ${erased.reason}`} />],
     ['Failed', failure === null ? null : <Text text={failure.message} most={600} />],
   ].filter(([, value]) => value !== null) as [string, ComponentChildren][]
 }
 
-function Facts({ job }: { readonly job: Job }) {
+function Facts({ job }: { readonly job: ShownJob }) {
   return (
     <dl class="facts">
       {factsOf(job).map(([name, value]) => (
@@ -208,7 +219,7 @@ function Facts({ job }: { readonly job: Job }) {
   )
 }
 
-function Payloads({ job }: { readonly job: Job }) {
+function Payloads({ job }: { readonly job: ShownJob }) {
   const { error, lines, progress, effects, steps, waits } = job
   return (
     <>
@@ -223,7 +234,7 @@ function Payloads({ job }: { readonly job: Job }) {
           {error.stack != null && (
             <details>
               <summary>Stack</summary>
-              <pre tabIndex={0} role="region" aria-label="Stack">
+              <pre tabIndex={0} role="group" aria-label="Stack">
                 {seen(error.stack.slice(0, 20_000))}
               </pre>
             </details>
@@ -291,7 +302,7 @@ function Payloads({ job }: { readonly job: Job }) {
   )
 }
 
-function Effects({ job: { id, effects } }: { readonly job: Job }) {
+function Effects({ job: { id, effects } }: { readonly job: ShownJob }) {
   if (effects.length === 0) return <Empty>none</Empty>
   return (
     <Part name="Effects">

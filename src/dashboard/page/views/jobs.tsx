@@ -22,7 +22,7 @@ import {
   Time,
   Waiting,
 } from '../parts.tsx'
-import type { Parameters } from '../route.ts'
+import type { RouteParameters } from '../route.ts'
 import { goTo, linkTo } from '../route.ts'
 import { may } from '../session.ts'
 
@@ -46,23 +46,23 @@ const LABELS: Readonly<Record<(typeof TEXTS)[number] | (typeof TIMES)[number], s
 type Filter = Omit<OperationInput<'jobs.list'>, 'after' | 'limit' | 'order'>
 
 /** What stands in the address, as the server takes it. */
-export function filterIn(parameters: Parameters): Filter {
+export function filterIn(parameters: RouteParameters): Filter {
   const filter: Record<string, unknown> = {}
   for (const name of ['state', ...TEXTS]) if (parameters[name]) filter[name] = parameters[name]
   for (const name of TIMES) {
     const time = Date.parse(parameters[name] ?? '')
     if (!Number.isNaN(time)) filter[name] = time
   }
-  return filter as Filter
+  return filter
 }
 
-interface Found {
+interface FoundJobs {
   readonly page: AnswerOf<'jobs.list'>
   /** Null: the store keeps no counts by such a filter. */
   readonly counts: AnswerOf<'counts'> | null
 }
 
-async function find(parameters: Parameters, ended: AbortSignal): Promise<Found> {
+async function find(parameters: RouteParameters, ended: AbortSignal): Promise<FoundJobs> {
   const { after, order } = parameters
   const filter = filterIn(parameters)
   const given = {
@@ -92,7 +92,7 @@ async function countsBy(filter: Filter, ended: AbortSignal): Promise<AnswerOf<'c
   }
 }
 
-export function JobsView({ parameters }: { readonly parameters: Parameters }) {
+export function JobsView({ parameters }: { readonly parameters: RouteParameters }) {
   const key = JSON.stringify(parameters)
   const { data, problem } = useLive(key, (ended) => find(parameters, ended))
   return (
@@ -100,7 +100,11 @@ export function JobsView({ parameters }: { readonly parameters: Parameters }) {
       <FilterBar key={key} parameters={parameters} />
       <StateTabs parameters={parameters} counts={data?.counts ?? null} />
       <Problem problem={problem} />
-      {data === null ? problem === null && <Waiting /> : <Page data={data} parameters={parameters} />}
+      {data === null ? (
+        problem === null && <Waiting />
+      ) : (
+        <Page data={data} parameters={parameters} />
+      )}
       {may('bulk.run') && <BulkBar parameters={parameters} />}
     </>
   )
@@ -110,7 +114,7 @@ function StateTabs({
   parameters,
   counts,
 }: {
-  readonly parameters: Parameters
+  readonly parameters: RouteParameters
   readonly counts: AnswerOf<'counts'> | null
 }) {
   const { after: _, state: current = '', ...others } = parameters
@@ -151,8 +155,8 @@ function useNames(by: 'type' | 'queue' | 'tag'): readonly string[] {
   return useLive(by, ask, 60_000).data ?? []
 }
 
-function FilterBar({ parameters }: { readonly parameters: Parameters }) {
-  const [given, setGiven] = useState<Parameters>(parameters)
+function FilterBar({ parameters }: { readonly parameters: RouteParameters }) {
+  const [given, setGiven] = useState<RouteParameters>(parameters)
   const [id, setId] = useState('')
   const names = { type: useNames('type'), queue: useNames('queue'), tag: useNames('tag') }
   const set = (name: string) => (event: { currentTarget: { value: string } }) =>
@@ -219,7 +223,13 @@ function FilterBar({ parameters }: { readonly parameters: Parameters }) {
   )
 }
 
-function Page({ data, parameters }: { readonly data: Found; readonly parameters: Parameters }) {
+function Page({
+  data,
+  parameters,
+}: {
+  readonly data: FoundJobs
+  readonly parameters: RouteParameters
+}) {
   const { jobs, next } = data.page
   const { after, ...first } = parameters
   return (
@@ -244,12 +254,18 @@ function Page({ data, parameters }: { readonly data: Found; readonly parameters:
               <Cell of="State">
                 <State state={one.state} />
               </Cell>
-              <Cell of="Queue">{one.queue === null ? 'pipeline' : <Text text={one.queue} most={40} />}</Cell>
-              <Cell of="Attempt" number>{one.attempt}</Cell>
+              <Cell of="Queue">
+                {one.queue === null ? 'pipeline' : <Text text={one.queue} most={40} />}
+              </Cell>
+              <Cell of="Attempt" number>
+                {one.attempt}
+              </Cell>
               <Cell of="Submitted">
                 <Time at={one.submittedAt} />
               </Cell>
-              <Cell of="Over">{one.completedAt === null ? '–' : <Time at={one.completedAt} />}</Cell>
+              <Cell of="Over">
+                {one.completedAt === null ? '–' : <Time at={one.completedAt} />}
+              </Cell>
               <Cell of="Error">
                 {one.error === null ? (
                   '–'
@@ -284,7 +300,7 @@ const BULK = {
   rerun: ['Run again', 'Each job that is over is run again, as a new job.'],
 } as const
 
-function bulkAction(kind: keyof typeof BULK, parameters: Parameters): Action {
+function bulkAction(kind: keyof typeof BULK, parameters: RouteParameters): Action {
   const filter = filterIn(parameters)
   const input = {
     action: kind,
@@ -311,12 +327,17 @@ function bulkAction(kind: keyof typeof BULK, parameters: Parameters): Action {
             } as const,
           ]
         : []),
-      { name: 'rate', label: 'Rate', kind: 'text', hint: 'Such as 10/s. Empty: as quickly as possible.' },
+      {
+        name: 'rate',
+        label: 'Rate',
+        kind: 'text',
+        hint: 'Such as 10/s. Empty: as quickly as possible.',
+      },
     ],
   }
 }
 
-function BulkBar({ parameters }: { readonly parameters: Parameters }) {
+function BulkBar({ parameters }: { readonly parameters: RouteParameters }) {
   return (
     <section aria-labelledby="bulk" class="bulk">
       <h2 id="bulk">All jobs that match</h2>

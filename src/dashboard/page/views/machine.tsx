@@ -1,9 +1,9 @@
 /**
  * The states of a job, drawn from the kernel's own table, with how many jobs are in each. A state leads to its jobs.
  */
+import { useState } from 'preact/hooks'
 import type { JobState } from '../../../kernel/index.ts'
 import { PIPELINE_JOB_TRANSITIONS, PLAIN_JOB_TRANSITIONS } from '../../../kernel/index.ts'
-import { useState } from 'preact/hooks'
 import { call } from '../api.ts'
 import { countText } from '../duration-text.ts'
 import { useLive } from '../live.ts'
@@ -25,6 +25,7 @@ const TABLES = { plain: PLAIN_JOB_TRANSITIONS, pipeline: PIPELINE_JOB_TRANSITION
 
 export function MachineView() {
   const [kind, setKind] = useState<keyof typeof TABLES>('plain')
+  const [pointed, setPointed] = useState<JobState | null>(null)
   const { data, problem } = useLive('machine', (ended) => call('counts', {}, ended))
   const table = TABLES[kind]
   return (
@@ -45,20 +46,26 @@ export function MachineView() {
       </p>
       <div class="scroll" tabIndex={0} role="region" aria-label="The states, drawn">
         <svg class="machine" viewBox="0 0 900 460" role="group" aria-label="States and moves">
-          <defs>
-            <marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto-start-reverse">
-              <path d="M0 0 8 4 0 8z" />
-            </marker>
-          </defs>
+          <Tip />
           {STATES.flatMap((from) =>
             table[from].map((to) => (
-              <path key={`${from} ${to}`} class="arrow" d={arrow(from, to)} markerEnd="url(#tip)">
+              <path
+                key={`${from} ${to}`}
+                class={from === pointed ? 'arrow from' : 'arrow'}
+                d={arrow(from, to)}
+                marker-end="url(#tip)"
+              >
                 <title>{`${from} → ${to}`}</title>
               </path>
             )),
           )}
           {STATES.map((state) => (
-            <StateBox key={state} state={state} count={data?.states[state] ?? null} />
+            <StateBox
+              key={state}
+              state={state}
+              count={data?.states[state] ?? null}
+              onPoint={(isPointed) => setPointed(isPointed ? state : null)}
+            />
           ))}
         </svg>
       </div>
@@ -70,7 +77,9 @@ export function MachineView() {
                 <State state={state} />
               </a>
             </Cell>
-            <Cell of="Jobs" number>{data === null ? '–' : countText(data.states[state])}</Cell>
+            <Cell of="Jobs" number>
+              {data === null ? '–' : countText(data.states[state])}
+            </Cell>
             <Cell of="May become">{table[state].join(', ') || 'nothing: it is final'}</Cell>
           </tr>
         ))}
@@ -79,11 +88,46 @@ export function MachineView() {
   )
 }
 
-function StateBox({ state, count }: { readonly state: JobState; readonly count: number | null }) {
+/** The end of an arrow. */
+function Tip() {
+  return (
+    <defs>
+      <marker
+        id="tip"
+        viewBox="0 0 8 8"
+        refX="7"
+        refY="4"
+        markerWidth="7"
+        markerHeight="7"
+        orient="auto-start-reverse"
+      >
+        <path d="M0 0 8 4 0 8z" />
+      </marker>
+    </defs>
+  )
+}
+
+/** The moves of the state that is pointed at, or has the focus, stand out. */
+function StateBox({
+  state,
+  count,
+  onPoint,
+}: {
+  readonly state: JobState
+  readonly count: number | null
+  readonly onPoint: (isPointed: boolean) => void
+}) {
   const [x, y] = PLACES[state]
   const text = count === null ? '–' : countText(count)
   return (
-    <a href={linkTo('jobs', { state })} aria-label={`${state}: ${text} jobs`}>
+    <a
+      href={linkTo('jobs', { state })}
+      aria-label={`${state}: ${text} jobs`}
+      onMouseEnter={() => onPoint(true)}
+      onMouseLeave={() => onPoint(false)}
+      onFocus={() => onPoint(true)}
+      onBlur={() => onPoint(false)}
+    >
       <g class={`box box-${state}`}>
         <rect x={x} y={y} width={BOX.width} height={BOX.height} rx={8} />
         <text x={x + BOX.width / 2} y={y + 23} class="name">

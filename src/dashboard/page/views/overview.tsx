@@ -3,13 +3,25 @@
  * engine; nothing is counted for the page.
  */
 import type { ComponentChildren } from 'preact'
+import { Fragment } from 'preact'
 import { useRef } from 'preact/hooks'
 import type { AnswerOf } from '../api.ts'
 import { call } from '../api.ts'
 import { Sparkline } from '../chart.tsx'
 import { countText, durationText } from '../duration-text.ts'
 import { useLive } from '../live.ts'
-import { Cell, Empty, JobLink, Problem, Since, State, STATES, Table, Text, Waiting } from '../parts.tsx'
+import {
+  Cell,
+  Empty,
+  JobLink,
+  Problem,
+  Since,
+  State,
+  STATES,
+  Table,
+  Text,
+  Waiting,
+} from '../parts.tsx'
 import { linkTo } from '../route.ts'
 import { may } from '../session.ts'
 import { quantile } from './distribution.ts'
@@ -101,7 +113,8 @@ function needsOf({ counts, health, queues, questions, held }: Seen): ComponentCh
   if (health?.outage != null) {
     needs.push(
       <>
-        The store does not work for <Since at={health.outage.since} />: <Text text={health.outage.why} />
+        The store does not work for <Since at={health.outage.since} />:{' '}
+        <Text text={health.outage.why} />
       </>,
     )
   }
@@ -122,9 +135,9 @@ function needsOf({ counts, health, queues, questions, held }: Seen): ComponentCh
       <>
         Effects whose outcome a person has to say:{' '}
         {held.slice(0, 5).map(({ id }) => (
-          <>
+          <Fragment key={id}>
             <JobLink id={id} />{' '}
-          </>
+          </Fragment>
         ))}
       </>,
     )
@@ -228,7 +241,17 @@ function Times({ traffic }: { readonly traffic: AnswerOf<'metrics'>['traffic'] }
       <h2 id="times">Waiting and running, since the engine was opened</h2>
       <Table
         label="How long jobs of each type wait and run"
-        columns={['Type', 'Queue', 'Attempts', 'Failed', 'Lost', 'Wait, half', '95 %', 'Run, half', '95 % ']}
+        columns={[
+          'Type',
+          'Queue',
+          'Attempts',
+          'Failed',
+          'Lost',
+          'Wait, half',
+          '95 %',
+          'Run, half',
+          '95 % ',
+        ]}
       >
         {shown.map((one) => (
           <tr key={`${one.type} ${one.queue}`}>
@@ -240,13 +263,27 @@ function Times({ traffic }: { readonly traffic: AnswerOf<'metrics'>['traffic'] }
             <Cell of="Queue">
               <Text text={one.queue} most={60} />
             </Cell>
-            <Cell of="Attempts" number>{countText(one.granted)}</Cell>
-            <Cell of="Failed" number>{countText(one.failed)}</Cell>
-            <Cell of="Lost" number>{countText(one.lost)}</Cell>
-            <Cell of="Wait, half" number>{upTo(quantile(one.waitMs, 0.5))}</Cell>
-            <Cell of="Wait, 95 %" number>{upTo(quantile(one.waitMs, 0.95))}</Cell>
-            <Cell of="Run, half" number>{upTo(quantile(one.runMs, 0.5))}</Cell>
-            <Cell of="Run, 95 %" number>{upTo(quantile(one.runMs, 0.95))}</Cell>
+            <Cell of="Attempts" number>
+              {countText(one.granted)}
+            </Cell>
+            <Cell of="Failed" number>
+              {countText(one.failed)}
+            </Cell>
+            <Cell of="Lost" number>
+              {countText(one.lost)}
+            </Cell>
+            <Cell of="Wait, half" number>
+              {upTo(quantile(one.waitMs, 0.5))}
+            </Cell>
+            <Cell of="Wait, 95 %" number>
+              {upTo(quantile(one.waitMs, 0.95))}
+            </Cell>
+            <Cell of="Run, half" number>
+              {upTo(quantile(one.runMs, 0.5))}
+            </Cell>
+            <Cell of="Run, 95 %" number>
+              {upTo(quantile(one.runMs, 0.95))}
+            </Cell>
           </tr>
         ))}
       </Table>
@@ -268,7 +305,10 @@ function Queues({ queues }: { readonly queues: Seen['queues'] }) {
   return (
     <section aria-labelledby="depth">
       <h2 id="depth">Queues</h2>
-      <Table label="What is in each queue" columns={['Queue', 'Waiting', 'Running', 'Retrying', 'Given up']}>
+      <Table
+        label="What is in each queue"
+        columns={['Queue', 'Waiting', 'Running', 'Retrying', 'Given up']}
+      >
         {shown.map(({ name, states, segments, pausedAt }) => (
           <tr key={name}>
             <Cell of="Queue">
@@ -277,10 +317,18 @@ function Queues({ queues }: { readonly queues: Seen['queues'] }) {
               </a>
               {pausedAt !== null && <span class="mark"> paused</span>}
             </Cell>
-            <Cell of="Waiting" number>{countText(states.QUEUED + segments.ready)}</Cell>
-            <Cell of="Running" number>{countText(states.RUNNING + segments.running)}</Cell>
-            <Cell of="Retrying" number>{countText(states.RETRYING)}</Cell>
-            <Cell of="Given up" number>{countText(states.QUARANTINED)}</Cell>
+            <Cell of="Waiting" number>
+              {countText(states.QUEUED + segments.ready)}
+            </Cell>
+            <Cell of="Running" number>
+              {countText(states.RUNNING + segments.running)}
+            </Cell>
+            <Cell of="Retrying" number>
+              {countText(states.RETRYING)}
+            </Cell>
+            <Cell of="Given up" number>
+              {countText(states.QUARANTINED)}
+            </Cell>
           </tr>
         ))}
       </Table>

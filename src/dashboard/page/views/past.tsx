@@ -8,8 +8,20 @@ import { call } from '../api.ts'
 import { serverNow } from '../clock.ts'
 import { agoText, countText } from '../duration-text.ts'
 import { ONCE, useLive } from '../live.ts'
-import { Cell, Empty, JobLink, JsonBlock, Problem, State, STATES, Table, Text, Time, Waiting } from '../parts.tsx'
-import type { Parameters } from '../route.ts'
+import {
+  Cell,
+  Empty,
+  JobLink,
+  JsonBlock,
+  Problem,
+  State,
+  STATES,
+  Table,
+  Text,
+  Time,
+  Waiting,
+} from '../parts.tsx'
+import type { RouteParameters } from '../route.ts'
 import { goTo, linkTo } from '../route.ts'
 
 const SPANS = [
@@ -20,15 +32,15 @@ const SPANS = [
 ] as const
 const PAGE = 50
 
-type Moment = { readonly time: number } | { readonly position: number }
+type PastMoment = { readonly time: number } | { readonly position: number }
 
-function momentIn({ time, position }: Parameters): Moment | null {
+function momentIn({ time, position }: RouteParameters): PastMoment | null {
   if (position !== undefined && /^\d+$/.test(position)) return { position: Number(position) }
   if (time !== undefined && /^\d+$/.test(time)) return { time: Number(time) }
   return null
 }
 
-export function PastView({ parameters }: { readonly parameters: Parameters }) {
+export function PastView({ parameters }: { readonly parameters: RouteParameters }) {
   const moment = momentIn(parameters)
   const { job, state } = parameters
   return (
@@ -45,7 +57,7 @@ export function PastView({ parameters }: { readonly parameters: Parameters }) {
   )
 }
 
-function Scrubber({ parameters }: { readonly parameters: Parameters }) {
+function Scrubber({ parameters }: { readonly parameters: RouteParameters }) {
   const time = Number(parameters['time'] ?? Number.NaN)
   const ago = Number.isNaN(time) ? 0 : serverNow() - time
   const [spanMs, setSpanMs] = useState<number>(
@@ -106,9 +118,9 @@ function PastJobsPart({
   state,
   parameters,
 }: {
-  readonly moment: Moment
+  readonly moment: PastMoment
   readonly state: string
-  readonly parameters: Parameters
+  readonly parameters: RouteParameters
 }) {
   const look = async (ended: AbortSignal): Promise<Then> => {
     const filter = state === '' ? {} : { state: state as 'QUEUED' }
@@ -130,7 +142,10 @@ function PastJobsPart({
         {data.list.jobs.length === 0 ? (
           <Empty>There was none.</Empty>
         ) : (
-          <Table label="Jobs as they were" columns={['Job', 'Type', 'State then', 'Attempt', 'Submitted']}>
+          <Table
+            label="Jobs as they were"
+            columns={['Job', 'Type', 'State then', 'Attempt', 'Submitted']}
+          >
             {data.list.jobs.map((one) => (
               <tr key={one.id}>
                 <Cell of="Job">
@@ -144,7 +159,9 @@ function PastJobsPart({
                 <Cell of="State then">
                   <State state={one.state} />
                 </Cell>
-                <Cell of="Attempt" number>{one.attempt}</Cell>
+                <Cell of="Attempt" number>
+                  {one.attempt}
+                </Cell>
                 <Cell of="Submitted">
                   <Time at={one.submittedAt} />
                 </Cell>
@@ -158,7 +175,13 @@ function PastJobsPart({
   )
 }
 
-function Changes({ then, parameters }: { readonly then: Then; readonly parameters: Parameters }) {
+function Changes({
+  then,
+  parameters,
+}: {
+  readonly then: Then
+  readonly parameters: RouteParameters
+}) {
   return (
     <section aria-labelledby="changed">
       <h2 id="changed">Then and now</h2>
@@ -173,8 +196,12 @@ function Changes({ then, parameters }: { readonly then: Then; readonly parameter
                   <State state={state} />
                 </a>
               </Cell>
-              <Cell of="Then" number>{countText(before)}</Cell>
-              <Cell of="Now" number>{countText(after)}</Cell>
+              <Cell of="Then" number>
+                {countText(before)}
+              </Cell>
+              <Cell of="Now" number>
+                {countText(after)}
+              </Cell>
               <Cell of="Difference" number>
                 {difference > 0 ? `+${countText(difference)}` : countText(difference)}
               </Cell>
@@ -186,7 +213,7 @@ function Changes({ then, parameters }: { readonly then: Then; readonly parameter
   )
 }
 
-function PastJobPart({ job, moment }: { readonly job: string; readonly moment: Moment }) {
+function PastJobPart({ job, moment }: { readonly job: string; readonly moment: PastMoment }) {
   const key = JSON.stringify([job, moment])
   const ask = (ended: AbortSignal) => call('past.show', { job, ...moment }, ended)
   const { data, problem } = useLive(key, ask, ONCE)

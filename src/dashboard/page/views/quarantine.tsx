@@ -13,15 +13,15 @@ import { Cell, Empty, JobLink, Problem, Table, Text, Time, Waiting } from '../pa
 import { linkTo } from '../route.ts'
 import { may } from '../session.ts'
 
-interface Group {
+interface ErrorGroup {
   readonly fingerprint: string
   readonly count: number
   readonly sample: { readonly id: string; readonly code: string; readonly message: string } | null
 }
 
-interface Found {
+interface FoundErrors {
   readonly total: number
-  readonly groups: readonly Group[]
+  readonly groups: readonly ErrorGroup[]
   /** There are more than one page. */
   readonly isMore: boolean
 }
@@ -29,7 +29,7 @@ interface Found {
 /** Groups are also of jobs that FAILED: a page of them is looked through. */
 const PAGE = 500
 
-async function look(ended: AbortSignal): Promise<Found> {
+async function look(ended: AbortSignal): Promise<FoundErrors> {
   const { states, groups, next } = await call('counts', { by: 'error', limit: PAGE }, ended)
   const found = groups
     .filter((one) => one.name !== null && one.states.QUARANTINED > 0)
@@ -83,7 +83,7 @@ export function QuarantineView() {
   )
 }
 
-function GroupCard({ group }: { readonly group: Group }) {
+function GroupCard({ group }: { readonly group: ErrorGroup }) {
   const [isOpen, setIsOpen] = useState(false)
   const { fingerprint, count, sample } = group
   return (

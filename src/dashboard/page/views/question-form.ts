@@ -5,7 +5,7 @@
 import type { ActionField } from '../action.ts'
 import { fieldValues } from '../action.ts'
 
-interface Schema {
+interface FieldSchema {
   readonly type?: unknown
   readonly title?: unknown
   readonly description?: unknown
@@ -35,15 +35,18 @@ function jsonForm(): AnswerForm {
   return { fields, valueOf: (given) => fieldValues(fields, given)[WHOLE] ?? null }
 }
 
-function singleForm(schema: Schema): AnswerForm | null {
+function singleForm(schema: FieldSchema): AnswerForm | null {
   const field = fieldOf(WHOLE, schema, 'Answer')
   if (field === null) return null
-  return { fields: [field], valueOf: (given) => valuesIn([field], { [WHOLE]: schema }, given)[WHOLE] }
+  return {
+    fields: [field],
+    valueOf: (given) => valuesIn([field], { [WHOLE]: schema }, given)[WHOLE],
+  }
 }
 
-function objectForm({ type, properties, required }: Schema): AnswerForm | null {
+function objectForm({ type, properties, required }: FieldSchema): AnswerForm | null {
   if (type !== 'object' || typeof properties !== 'object' || properties === null) return null
-  const schemas = properties as Readonly<Record<string, Schema>>
+  const schemas = properties as Readonly<Record<string, FieldSchema>>
   const needed = Array.isArray(required) ? (required as unknown[]) : []
   const fields: ActionField[] = []
   for (const [name, schema] of Object.entries(schemas)) {
@@ -56,10 +59,10 @@ function objectForm({ type, properties, required }: Schema): AnswerForm | null {
   return { fields, valueOf: (given) => valuesIn(fields, schemas, given) }
 }
 
-function fieldOf(name: string, schema: Schema, label: string): ActionField | null {
+function fieldOf(name: string, schema: FieldSchema, label: string): ActionField | null {
   const hint = typeof schema.description === 'string' ? { hint: schema.description } : {}
   if (Array.isArray(schema.enum) && schema.enum.every((one) => typeof one === 'string')) {
-    return { name, label, kind: schema.enum as string[], ...hint }
+    return { name, label, kind: schema.enum, ...hint }
   }
   switch (schema.type) {
     case 'boolean':
@@ -78,7 +81,7 @@ function fieldOf(name: string, schema: Schema, label: string): ActionField | nul
 /** A truth is chosen as yes or no, so that none is given by not looking. */
 function valuesIn(
   fields: readonly ActionField[],
-  schemas: Readonly<Record<string, Schema>>,
+  schemas: Readonly<Record<string, FieldSchema>>,
   given: Readonly<Record<string, string>>,
 ): Record<string, unknown> {
   const values = fieldValues(fields, given)

@@ -11,12 +11,13 @@ import { Cell, Empty, Problem, Table, Text, Time, Waiting } from '../parts.tsx'
 import { linkTo } from '../route.ts'
 import { may } from '../session.ts'
 
-type Queue = AnswerOf<'queues.list'>['queues'][number]
+type ShownQueue = AnswerOf<'queues.list'>['queues'][number]
 
 const MOST_SHOWN = 500
 
+const ask = (ended: AbortSignal) => call('queues.list', {}, ended)
+
 export function QueuesView() {
-  const ask = (ended: AbortSignal) => call('queues.list', {}, ended)
   const { data, problem } = useLive('queues', ask, 2_000)
   if (data === null) return problem === null ? <Waiting /> : <Problem problem={problem} />
   const { queues } = data
@@ -28,19 +29,33 @@ export function QueuesView() {
       ) : (
         <Table
           label="Queues"
-          columns={['Queue', 'Waiting', 'Running', 'Retrying', 'Given up', 'At once', 'Rate', 'Ageing', 'Actions']}
+          columns={[
+            'Queue',
+            'Waiting',
+            'Running',
+            'Retrying',
+            'Given up',
+            'At once',
+            'Rate',
+            'Ageing',
+            'Actions',
+          ]}
         >
           {queues.slice(0, MOST_SHOWN).map((one) => (
             <Row key={one.name} queue={one} />
           ))}
         </Table>
       )}
-      {queues.length > MOST_SHOWN && <p>The first {MOST_SHOWN} of {queues.length} are shown.</p>}
+      {queues.length > MOST_SHOWN && (
+        <p>
+          The first {MOST_SHOWN} of {queues.length} are shown.
+        </p>
+      )}
     </>
   )
 }
 
-function Row({ queue }: { readonly queue: Queue }) {
+function Row({ queue }: { readonly queue: ShownQueue }) {
   const { name, states, segments, pausedAt, concurrency, rate, ageingMs } = queue
   return (
     <tr>
@@ -55,15 +70,27 @@ function Row({ queue }: { readonly queue: Queue }) {
           </span>
         )}
       </Cell>
-      <Cell of="Waiting" number>{countText(states.QUEUED + segments.ready)}</Cell>
-      <Cell of="Running" number>{countText(states.RUNNING + segments.running)}</Cell>
-      <Cell of="Retrying" number>{countText(states.RETRYING)}</Cell>
-      <Cell of="Given up" number>{countText(states.QUARANTINED)}</Cell>
-      <Cell of="At once" number>{concurrency === null ? 'no bound' : countText(concurrency)}</Cell>
+      <Cell of="Waiting" number>
+        {countText(states.QUEUED + segments.ready)}
+      </Cell>
+      <Cell of="Running" number>
+        {countText(states.RUNNING + segments.running)}
+      </Cell>
+      <Cell of="Retrying" number>
+        {countText(states.RETRYING)}
+      </Cell>
+      <Cell of="Given up" number>
+        {countText(states.QUARANTINED)}
+      </Cell>
+      <Cell of="At once" number>
+        {concurrency === null ? 'no bound' : countText(concurrency)}
+      </Cell>
       <Cell of="Rate" number>
         {rate === null ? 'no bound' : `${countText(rate.count)} per ${durationText(rate.perMs)}`}
       </Cell>
-      <Cell of="Ageing" number>{ageingMs === null ? 'none' : durationText(ageingMs)}</Cell>
+      <Cell of="Ageing" number>
+        {ageingMs === null ? 'none' : durationText(ageingMs)}
+      </Cell>
       <Cell of="Actions">
         <div class="buttons">
           {actionsOf(queue).map(([label, one]) => (
@@ -85,7 +112,7 @@ function Row({ queue }: { readonly queue: Queue }) {
   )
 }
 
-function actionsOf(queue: Queue): readonly (readonly [label: string, action: Action])[] {
+function actionsOf(queue: ShownQueue): readonly (readonly [label: string, action: Action])[] {
   const { name, pausedAt } = queue
   const all: readonly (readonly [string, Action])[] = [
     pausedAt === null
@@ -112,7 +139,7 @@ function actionsOf(queue: Queue): readonly (readonly [label: string, action: Act
   return all.filter(([, { operation }]) => may(operation))
 }
 
-function configureAction({ name, concurrency, rate, ageingMs }: Queue): Action {
+function configureAction({ name, concurrency, rate, ageingMs }: ShownQueue): Action {
   return {
     title: `Configure queue ${name}`,
     says: 'This is all that bounds the queue from now on: what is empty has no bound.',

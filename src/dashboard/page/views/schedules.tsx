@@ -12,12 +12,13 @@ import { linkTo } from '../route.ts'
 import { may } from '../session.ts'
 import { cronWords } from './cron-words.ts'
 
-type Schedule = AnswerOf<'schedules.list'>['schedules'][number]
+type ShownSchedule = AnswerOf<'schedules.list'>['schedules'][number]
 
 const MOST_SHOWN = 500
 
+const ask = (ended: AbortSignal) => call('schedules.list', {}, ended)
+
 export function SchedulesView() {
-  const ask = (ended: AbortSignal) => call('schedules.list', {}, ended)
   const { data, problem } = useLive('schedules', ask, 5_000)
   if (data === null) return problem === null ? <Waiting /> : <Problem problem={problem} />
   const { schedules } = data
@@ -37,7 +38,7 @@ export function SchedulesView() {
   )
 }
 
-function Row({ schedule }: { readonly schedule: Schedule }) {
+function Row({ schedule }: { readonly schedule: ShownSchedule }) {
   const { id, type, paused, nextTime, lastTime, missed } = schedule
   return (
     <tr>
@@ -51,7 +52,9 @@ function Row({ schedule }: { readonly schedule: Schedule }) {
         )}
       </Cell>
       <Cell of="Job">
-        {type === null ? '–' : (
+        {type === null ? (
+          '–'
+        ) : (
           <a href={linkTo('jobs', { type })}>
             <Text text={type} most={60} />
           </a>
@@ -86,7 +89,7 @@ function Row({ schedule }: { readonly schedule: Schedule }) {
   )
 }
 
-function When({ of: { cron, everyMs, timezone, unreadable } }: { readonly of: Schedule }) {
+function When({ of: { cron, everyMs, timezone, unreadable } }: { readonly of: ShownSchedule }) {
   if (unreadable !== null) return <span class="mark">cannot be read</span>
   if (everyMs !== null) return <>every {durationText(everyMs)}</>
   if (cron === null) return <>–</>
@@ -98,7 +101,7 @@ function When({ of: { cron, everyMs, timezone, unreadable } }: { readonly of: Sc
   )
 }
 
-function actionsOf({ id, paused }: Schedule): readonly (readonly [string, Action])[] {
+function actionsOf({ id, paused }: ShownSchedule): readonly (readonly [string, Action])[] {
   const input = { schedule: id }
   const all: readonly (readonly [string, Action])[] = [
     paused === null

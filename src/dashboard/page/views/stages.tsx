@@ -23,7 +23,17 @@ export function StagesPart({ job, stages }: { readonly job: string; readonly sta
       <Drawing stages={stages} />
       <Table
         label="Stages"
-        columns={['Stage', 'State', 'Segments', 'Progress', 'Waiting', 'Running', 'Done', 'Failed', 'Given up']}
+        columns={[
+          'Stage',
+          'State',
+          'Segments',
+          'Progress',
+          'Waiting',
+          'Running',
+          'Done',
+          'Failed',
+          'Given up',
+        ]}
       >
         {stages.map((one) => (
           <tr key={one.name}>
@@ -31,15 +41,30 @@ export function StagesPart({ job, stages }: { readonly job: string; readonly sta
               <Text text={one.name} most={60} />
             </Cell>
             <Cell of="State">{one.state}</Cell>
-            <Cell of="Segments" number>{one.segments === null ? '–' : countText(one.segments)}</Cell>
-            <Cell of="Progress">
-              <ShareBar parts={partsOf(one)} label={`${one.completed} of ${one.segments ?? 0} done`} />
+            <Cell of="Segments" number>
+              {one.segments === null ? '–' : countText(one.segments)}
             </Cell>
-            <Cell of="Waiting" number>{countText(one.waiting)}</Cell>
-            <Cell of="Running" number>{countText(one.running)}</Cell>
-            <Cell of="Done" number>{countText(one.completed)}</Cell>
-            <Cell of="Failed" number>{countText(one.failed)}</Cell>
-            <Cell of="Given up" number>{countText(one.dead)}</Cell>
+            <Cell of="Progress">
+              <ShareBar
+                parts={partsOf(one)}
+                label={`${one.completed} of ${one.segments ?? 0} done`}
+              />
+            </Cell>
+            <Cell of="Waiting" number>
+              {countText(one.waiting)}
+            </Cell>
+            <Cell of="Running" number>
+              {countText(one.running)}
+            </Cell>
+            <Cell of="Done" number>
+              {countText(one.completed)}
+            </Cell>
+            <Cell of="Failed" number>
+              {countText(one.failed)}
+            </Cell>
+            <Cell of="Given up" number>
+              {countText(one.dead)}
+            </Cell>
           </tr>
         ))}
       </Table>
@@ -117,7 +142,9 @@ function StageBox({ of, place }: { readonly of: Stage; readonly place: { x: numb
           const width = (count / total) * (BOX.width - 16)
           const at = from
           from += width
-          return <rect key={name} class={`fill-${name}`} x={at} y={y + 30} width={width} height={6} />
+          return (
+            <rect key={name} class={`fill-${name}`} x={at} y={y + 30} width={width} height={6} />
+          )
         })}
     </g>
   )
@@ -129,16 +156,25 @@ function Troubled({ job, stages }: { readonly job: string; readonly stages: Stag
   return (
     <>
       <h3>Segments in trouble</h3>
-      <Table label="Segments that failed or wait for a person" columns={['Segment', 'State', 'Attempt', 'Error', 'Effects']}>
+      <Table
+        label="Segments that failed or wait for a person"
+        columns={['Segment', 'State', 'Attempt', 'Error', 'Effects']}
+      >
         {troubled.map(({ stage, task }) => (
           <tr key={`${stage.name} ${task.segment}`}>
             <Cell of="Segment">
               <Text text={stage.name} /> {task.segment}
             </Cell>
             <Cell of="State">{task.state}</Cell>
-            <Cell of="Attempt" number>{task.attempt}</Cell>
+            <Cell of="Attempt" number>
+              {task.attempt}
+            </Cell>
             <Cell of="Error">
-              {task.error === null ? '–' : <Text text={`${task.error.code}: ${task.error.message}`} />}
+              {task.error === null ? (
+                '–'
+              ) : (
+                <Text text={`${task.error.code}: ${task.error.message}`} />
+              )}
             </Cell>
             <Cell of="Effects">
               {task.effects.map(({ name, state }, i) => (

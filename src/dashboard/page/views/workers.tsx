@@ -1,6 +1,7 @@
 /**
  * Workers of all processes, as they said of themselves in the last seconds.
  */
+import { Fragment } from 'preact'
 import { call } from '../api.ts'
 import { ShareBar } from '../chart.tsx'
 import { useLive } from '../live.ts'
@@ -9,8 +10,9 @@ import { linkTo } from '../route.ts'
 
 const MOST_SHOWN = 500
 
+const ask = (ended: AbortSignal) => call('workers.list', {}, ended)
+
 export function WorkersView() {
-  const ask = (ended: AbortSignal) => call('workers.list', {}, ended)
   const { data, problem } = useLive('workers', ask, 2_000)
   if (data === null) return problem === null ? <Waiting /> : <Problem problem={problem} />
   const { workers } = data
@@ -49,9 +51,9 @@ export function WorkersView() {
             <Cell of="Holds">
               {one.held === 0 ? 'nothing' : `${one.held}: `}
               {one.holds.slice(0, 3).map(({ job }) => (
-                <>
-                  <JobLink key={job} id={job} />{' '}
-                </>
+                <Fragment key={job}>
+                  <JobLink id={job} />{' '}
+                </Fragment>
               ))}
             </Cell>
             <Cell of="Began">
@@ -68,7 +70,11 @@ export function WorkersView() {
 }
 
 function servesText(
-  serves: readonly { readonly type: string; readonly queue: string; readonly stage: string | null }[],
+  serves: readonly {
+    readonly type: string
+    readonly queue: string
+    readonly stage: string | null
+  }[],
 ): string {
   const names = serves.map(({ type, stage, queue }) => {
     const what = stage === null ? type : `${type}/${stage}`
