@@ -122,7 +122,6 @@ function StateBox({
   return (
     <a
       href={linkTo('jobs', { state })}
-      aria-label={`${state}: ${text} jobs`}
       onMouseEnter={() => onPoint(true)}
       onMouseLeave={() => onPoint(false)}
       onFocus={() => onPoint(true)}
@@ -131,7 +130,7 @@ function StateBox({
       <g class={`box box-${state}`}>
         <rect x={x} y={y} width={BOX.width} height={BOX.height} rx={8} />
         <text x={x + BOX.width / 2} y={y + 23} class="name">
-          {state}
+          {state}{' '}
         </text>
         <text x={x + BOX.width / 2} y={y + 46} class="count">
           {text}
