@@ -7,6 +7,7 @@ import { cpus } from 'node:os'
 import { benchCompare } from './compare.ts'
 import { benchEngine } from './engine.ts'
 import { benchGrowth } from './growth.ts'
+import { benchHttp } from './http.ts'
 import { benchKernel } from './kernel.ts'
 import { benchLimits } from './limits.ts'
 import { benchLog } from './log.ts'
@@ -40,6 +41,10 @@ const BENCHES: Readonly<Record<string, { readonly what: string; readonly run: Be
   engine: {
     what: 'the engine in one process: latency, full cycles, memory (--help for more)',
     run: benchEngine,
+  },
+  http: {
+    what: 'workers in another process over HTTP, beside BullMQ where there is a Redis (--help for more)',
+    run: benchHttp,
   },
   pipelines: {
     what: 'segments of pipelines: one of 10,000, a thousand of 10, and how the cost grows',

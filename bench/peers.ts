@@ -26,6 +26,8 @@ const JOBS = {
   startup: 1_000,
   bulk: 20_000,
   drain: 20_000,
+  'bulk-warm': 20_000,
+  'drain-warm': 20_000,
   singles: 5_000,
   cycle: 10_000,
   latency: 500,
@@ -86,7 +88,12 @@ const RATIOS_ARE = [
   'Above 1 Pawl is quicker; of the latency, p50 is compared.',
 ]
 
-export async function* benchPeers(say: Say, args: readonly string[]): AsyncGenerator<string> {
+/** `onMeasured`: given all that was measured. */
+export async function* benchPeers(
+  say: Say,
+  args: readonly string[],
+  onMeasured: (all: readonly Measured[]) => void = () => undefined,
+): AsyncGenerator<string> {
   const options = readArguments(args, OPTIONS)
   if (options.help) {
     yield* HELP
@@ -114,6 +121,7 @@ export async function* benchPeers(say: Say, args: readonly string[]): AsyncGener
     if (timed.length > 0) yield* run.tables(timed, rounds)
     if (workloads.includes('recovery')) yield* await run.recovery()
     yield* run.leftOut
+    onMeasured(run.measured)
     const charts = options.text('charts')
     if (charts !== undefined) drawCharts(charts, run.measured, timed)
     const json = options.text('json')
@@ -136,6 +144,8 @@ const TITLES: Readonly<Record<string, string>> = {
   singles: 'Single submits, 64 under way, jobs a second',
   cycle: 'Full cycles: submitted and worked off in one process, jobs a second',
   latency: 'From submit to the start of the handler at 100 jobs a second, p99',
+  'bulk-warm': 'Bulk submit by a process that has submitted 40,000 before, jobs a second',
+  'drain-warm': 'The last 20,000 of 60,000 that wait, by one worker, jobs a second',
   of20k: 'The first 5,000 of 20,000 waiting jobs, jobs a second',
   of200k: 'The first 5,000 of 200,000 waiting jobs, jobs a second',
 }

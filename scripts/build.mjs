@@ -26,7 +26,12 @@ await build({
   absWorkingDir: root,
   entryPoints: {
     index: 'src/index.ts',
+    'cli/main': 'src/cli/main.ts',
     'kernel/index': 'src/kernel/index.ts',
+    'push/index': 'src/push/index.ts',
+    'conformance/index': 'src/conformance/index.ts',
+    'observe/opentelemetry/index': 'src/observe/opentelemetry/index.ts',
+    'observe/metrics/index': 'src/observe/metrics/index.ts',
     'server/index': 'src/server/index.ts',
     'store/index': 'src/store/index.ts',
     'testing/index': 'src/testing/index.ts',

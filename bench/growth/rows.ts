@@ -4,6 +4,7 @@
 import { backlog } from './backlog.ts'
 import { groups } from './groups.ts'
 import { idle } from './idle.ts'
+import { inbox } from './inbox.ts'
 import { inspection } from './inspection.ts'
 import { outputs, segments } from './pipelines.ts'
 import { queues } from './queues.ts'
@@ -16,6 +17,7 @@ import { steps } from './steps.ts'
 export const ROWS: Readonly<Record<string, GrowthRow>> = {
   backlog,
   inspection,
+  inbox,
   reads,
   segments,
   outputs,

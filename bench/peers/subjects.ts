@@ -5,6 +5,7 @@
 import { pathToFileURL } from 'node:url'
 import { buildFiles } from '../compare/build.ts'
 import type { Scratch } from '../log/scratch.ts'
+import { behindServers } from '../workload/http-places.ts'
 import type { Places } from '../workload/places.ts'
 import { inFiles, onPostgres } from '../workload/places.ts'
 import { BenchPostgres } from '../workload/postgres.ts'
@@ -18,7 +19,7 @@ interface Description {
   /** Null: Pawl itself. */
   readonly adapter: string | null
   readonly variant: string
-  readonly on: 'files' | 'postgres' | 'redis' | 'synced redis'
+  readonly on: 'files' | 'http' | 'postgres' | 'redis' | 'synced redis'
   /** Whether a job is on the disk when the queue calls it stored. */
   readonly isSynced: boolean
   /** Packages that must be installed. */
@@ -55,6 +56,7 @@ export const QUEUES: Readonly<Record<string, Description>> = {
   'pawl-directory': { ...pawl, variant: 'directory', on: 'files' },
   'pawl-sqlite': { ...pawl, variant: 'sqlite', on: 'files' },
   'pawl-postgres': { ...pawl, variant: 'postgres', on: 'postgres' },
+  'pawl-http': { ...pawl, variant: 'http', on: 'http' },
   'bullmq-redis': { ...bullmq, variant: 'redis', on: 'redis', isSynced: false },
   'bullmq-redis-synced': { ...bullmq, variant: 'redis', on: 'synced redis', isSynced: true },
   'bullmq-postgres': { ...bullmq, ...postgres, variant: 'postgres' },
@@ -122,8 +124,12 @@ export class Subjects {
       const file = pathToFileURL(this.#peers.adapter(adapter)).href
       return { name, adapter: file, variant, places, runtime }
     }
+    return { name, adapter: PAWL_ADAPTER, variant, entry: this.#built(), places, runtime }
+  }
+
+  #built(): string {
     this.#entry ??= buildFiles(this.#root, this.#scratch.fresh('pawl')).entry
-    return { name, adapter: PAWL_ADAPTER, variant, entry: this.#entry, places, runtime }
+    return this.#entry
   }
 
   async close(): Promise<void> {
@@ -151,6 +157,7 @@ export class Subjects {
 
   async #startPlaces(on: Description['on']): Promise<Places> {
     if (on === 'files') return inFiles(this.#scratch)
+    if (on === 'http') return behindServers(this.#scratch, this.#built())
     if (on === 'postgres') {
       const server = await BenchPostgres.start()
       this.#stops.push(() => server.stop())

@@ -56,6 +56,6 @@ function load({ entry }: Place): Promise<typeof PublicApi> {
 }
 
 function locationOf({ variant, folder, url }: Place): string {
-  if (variant === 'postgres') return url
+  if (variant === 'postgres' || variant === 'http') return url
   return variant === 'sqlite' ? `sqlite:${join(folder, 'pawl.db')}` : join(folder, 'pawl')
 }

@@ -6,6 +6,7 @@ import type { Places } from './places.ts'
 import type { Runtime } from './run-step.ts'
 import { runStep, THIS_NODE } from './run-step.ts'
 import type { StepName, StepReport, StepSize } from './steps.ts'
+import { WARM_UP_TIMES } from './steps.ts'
 
 /** What is measured: a peer, or a build of Pawl on one of its stores. */
 export interface Subject {
@@ -37,6 +38,8 @@ const PLANS = {
   startup: { step: 'startup' },
   bulk: { step: 'bulk' },
   drain: { step: 'drain', before: (jobs) => jobs },
+  'bulk-warm': { step: 'bulk-warm' },
+  'drain-warm': { step: 'drain-warm', before: (jobs) => jobs * (WARM_UP_TIMES + 1) },
   singles: { step: 'singles' },
   cycle: { step: 'cycle' },
   latency: { step: 'latency' },

@@ -43,6 +43,8 @@ const SETTLE_MS = 300
 const FOR_MS_MANY = 200
 const FOR_MS_FEW = 10
 const MANY = 2_000
+/** A warm step does so many times its jobs first: most of its code is compiled by then. */
+export const WARM_UP_TIMES = 2
 const LOOKS = 4
 
 export const STEPS = {
@@ -55,6 +57,17 @@ export const STEPS = {
     const queue = await adapter.open(place)
     const payloads = Array.from({ length: size.jobs }, (_, index) => payload(index))
     const used = await meter.of(() => enqueueAll(adapter, queue, payloads, size.inFlight))
+    await queue.close?.()
+    return { jobs: size.jobs, ...used }
+  },
+
+  /** By a process that has submitted as many before. */
+  async 'bulk-warm'({ adapter, place, size, meter }) {
+    const queue = await adapter.open(place)
+    const payloads = Array.from({ length: size.jobs }, (_, index) => payload(index))
+    const enqueue = (): Promise<void> => enqueueAll(adapter, queue, payloads, size.inFlight)
+    for (let time = 0; time < WARM_UP_TIMES; time++) await enqueue()
+    const used = await meter.of(enqueue)
     await queue.close?.()
     return { jobs: size.jobs, ...used }
   },
@@ -81,6 +94,23 @@ export const STEPS = {
     const used = await meter.of(() => drained(queue, size.jobs))
     await queue.close?.()
     return { jobs: size.jobs, openMs, ...used }
+  },
+
+  /** The last of many more jobs. */
+  async 'drain-warm'({ adapter, place, size, meter }) {
+    const queue = await adapter.open(place)
+    const first = counter(size.jobs * WARM_UP_TIMES)
+    const last = counter(size.jobs * (WARM_UP_TIMES + 1))
+    await queue.work(async () => {
+      await Promise.all([first.handler(), last.handler()])
+    })
+    await first.all
+    const used = await meter.of(async () => {
+      await last.all
+      await untilRecorded(queue)
+    })
+    await queue.close?.()
+    return { jobs: size.jobs, ...used }
   },
 
   /** The first jobs of a long queue, and no more. */

@@ -28,7 +28,7 @@ async function startWorker(): Promise<() => Promise<void>> {
 /** Answers what this job asks, once it does; `name`: only this question. */
 async function answer(job: string, ok: boolean, by: string, name?: string): Promise<void> {
   for (;;) {
-    const asked = await pawl.inbox({ for: 'finance', job })
+    const { questions: asked } = await pawl.inbox({ for: 'finance', job })
     const item = asked.find((one) => name === undefined || one.name === name)
     try {
       if (item !== undefined) return await pawl.answer(item, { ok, note: by }, { by })

@@ -43,6 +43,18 @@ const HEADERS = {
   vary: 'accept-encoding',
 }
 
+/** What is asked: only its headers matter. */
+interface AskedHeaders {
+  get(name: string): string | null
+}
+
+/** As a server writes it; an empty text is no body. */
+export interface FileAnswer {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string | Uint8Array<ArrayBuffer>
+}
+
 interface KeptFile {
   readonly plain: Uint8Array<ArrayBuffer>
   readonly gzipped: Uint8Array<ArrayBuffer>
@@ -59,7 +71,7 @@ export class DashboardFiles {
   }
 
   /** `path`: below that of the server. Null: it is none of the dashboard's. */
-  async answer(path: string, headers: Headers): Promise<Response | null> {
+  async answer(path: string, headers: AskedHeaders): Promise<FileAnswer | null> {
     // Relative, as are all addresses of the page: a proxy may have put the server below another path.
     if (path === '/') return redirect('dashboard/')
     if (path === PLACE.slice(0, -1)) return redirect('dashboard/')
@@ -68,7 +80,7 @@ export class DashboardFiles {
     const type = Object.hasOwn(FILES, name) ? FILES[name] : undefined
     if (type === undefined) return null
     const file = await this.#file(name)
-    return file === null ? null : fileResponse(file, type, headers)
+    return file === null ? null : fileAnswer(file, type, headers)
   }
 
   #file(name: string): Promise<KeptFile | null> {
@@ -98,19 +110,25 @@ function usualFolders(base: string | undefined): readonly URL[] {
   return ['./dashboard/', '../dashboard/', '../../dist/dashboard/'].map((one) => new URL(one, base))
 }
 
-function redirect(location: string): Response {
-  return new Response(null, { status: 302, headers: { ...HEADERS, location } })
+function redirect(location: string): FileAnswer {
+  return { status: 302, headers: { ...HEADERS, location }, body: '' }
 }
 
-function fileResponse({ plain, gzipped, tag }: KeptFile, type: string, asked: Headers): Response {
+function fileAnswer(
+  { plain, gzipped, tag }: KeptFile,
+  type: string,
+  asked: AskedHeaders,
+): FileAnswer {
   const headers = { ...HEADERS, etag: tag }
-  if (asked.get('if-none-match') === tag) return new Response(null, { status: 304, headers })
+  if (asked.get('if-none-match') === tag) return { status: 304, headers, body: '' }
   const isGzip = /\bgzip\b/.test(asked.get('accept-encoding') ?? '')
-  return new Response(isGzip ? gzipped : plain, {
+  return {
+    status: 200,
     headers: {
       ...headers,
       'content-type': type,
       ...(isGzip ? { 'content-encoding': 'gzip' } : {}),
     },
-  })
+    body: isGzip ? gzipped : plain,
+  }
 }

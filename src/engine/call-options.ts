@@ -31,7 +31,13 @@ const PLACES = ['after', 'limit']
 
 export const CALL_OPTIONS = {
   actor: new KnownOptions<Actor>(ACTOR),
-  inbox: new KnownOptions<InboxFilter>({ for: true, type: true, job: true, limit: true }),
+  inbox: new KnownOptions<InboxFilter>({
+    for: true,
+    type: true,
+    job: true,
+    after: true,
+    limit: true,
+  }),
   answer: new KnownOptions<AnswerOptions>({ ...ACTOR, stage: true, segment: true }),
   send: new KnownOptions<SendOptions>({ ...ACTOR, id: true, stage: true, segment: true }),
   task: new KnownOptions<DiscardOptions>(TASK),

@@ -7,6 +7,7 @@
 import type { Command } from '../kernel/index.ts'
 import type { DefinitionOf } from './operator/operator.ts'
 import type { Answer, HeardProcess, NewsKind, Store } from '../store/index.ts'
+import type { Health, HealthWatch } from './inspect/health.ts'
 import type { PresenceLoop } from './presence/presence-loop.ts'
 import type { RemoteProcesses } from './presence/remote-processes.ts'
 import type { CommandListeners } from './upkeep/command-listeners.ts'
@@ -25,6 +26,8 @@ export interface EngineAccess {
   addRemote(remote: RemoteProcesses): () => void
   /** What this process says of its own workers; null: it has none. */
   ownProcess(): HeardProcess | null
+  /** As far as it was examined, without another look. */
+  knownHealth(): Health
 }
 
 const ACCESS = new WeakMap<object, EngineAccess>()
@@ -32,10 +35,11 @@ const ACCESS = new WeakMap<object, EngineAccess>()
 interface EngineParts extends Pick<EngineAccess, 'store' | 'now' | 'definitionOf'> {
   readonly listeners: CommandListeners
   readonly presence: PresenceLoop
+  readonly healthWatch: HealthWatch
 }
 
 export function giveAccess(engine: object, parts: EngineParts): void {
-  const { store, now, definitionOf, listeners, presence } = parts
+  const { store, now, definitionOf, listeners, presence, healthWatch } = parts
   ACCESS.set(engine, {
     store,
     now,
@@ -44,6 +48,7 @@ export function giveAccess(engine: object, parts: EngineParts): void {
     onNews: (listener) => listeners.onNews(listener),
     addRemote: (remote) => presence.addRemote(remote),
     ownProcess: () => presence.ownProcess(),
+    knownHealth: () => healthWatch.known(),
   })
 }
 

@@ -14,7 +14,13 @@ export type { Broken, Health, OutageInfo, StalledInfo, Unserved } from './inspec
 export type { EngineMetrics } from './inspect/engine-metrics.ts'
 export type { HolderInfo } from './inspect/holder-info.ts'
 export type { JobList, JobListItem, ListFilter } from './client/job-list.ts'
-export type { AnswerOptions, InboxFilter, InboxItem, QuestionRef } from './messages/inbox.ts'
+export type {
+  AnswerOptions,
+  InboxFilter,
+  InboxItem,
+  InboxPage,
+  QuestionRef,
+} from './messages/inbox.ts'
 export type { SendOptions, SentMessage } from './messages/messages.ts'
 export type { WaitInfo } from './inspect/wait-info.ts'
 export type { FailureReason } from './failure-reason.ts'

@@ -35,7 +35,7 @@ import type { JobList, ListFilter } from './client/job-list.ts'
 import { listJobs } from './client/job-list.ts'
 import type { ManyItems } from './client/many-items.ts'
 import { isList } from './client/many-items.ts'
-import type { AnswerOptions, InboxFilter, InboxItem, QuestionRef } from './messages/inbox.ts'
+import type { AnswerOptions, InboxFilter, InboxPage, QuestionRef } from './messages/inbox.ts'
 import type { SendOptions, SentMessage } from './messages/messages.ts'
 import { Messages } from './messages/messages.ts'
 import { Results } from './client/results.ts'
@@ -363,9 +363,9 @@ export class Pawl {
     return this.#messages.send(id, message, value, options)
   }
 
-  /** The questions that wait for people, oldest first. It reads every job that waits. */
-  async inbox(filter: InboxFilter = {}): Promise<readonly InboxItem[]> {
-    CALL_OPTIONS.inbox.assertFilter(filter, 'inbox()', ['limit'])
+  /** The questions that wait for people, the oldest first, a page at a time. */
+  async inbox(filter: InboxFilter = {}): Promise<InboxPage> {
+    CALL_OPTIONS.inbox.assertFilter(filter, 'inbox()', ['after', 'limit'])
     assertLimit(filter.limit)
     return this.#messages.inbox.list(filter)
   }
@@ -541,6 +541,8 @@ export class Pawl {
         defaults: this.#parts.defaults ?? null,
         workerEvents: this.#softState,
         onStageReport: () => this.#upkeepLoop.runNow(),
+        // What the store noted about it is looked at once more.
+        onCallAnswered: () => this.#upkeepLoop.runSoon(),
         onError,
         onStopped: () => this.#workers.delete(worker),
         presence: store.presence ?? null,
@@ -592,8 +594,9 @@ export class Pawl {
   #giveAccess(): void {
     const { store } = this.#parts
     const [listeners, presence] = [this.#commandListeners, this.#presenceLoop]
+    const healthWatch = this.#healthWatch
     const definitionOf: DefinitionOf = (type) => this.#definitions.get(type) ?? null
-    giveAccess(this, { store, now: this.#now, definitionOf, listeners, presence })
+    giveAccess(this, { store, now: this.#now, definitionOf, listeners, presence, healthWatch })
   }
 
   #newHandleParts(): HandleParts {

@@ -57,6 +57,8 @@ export const LIMITS = {
   streamLength: 1_000_000,
   /** How many leases a suspension or a continuation leaves in mind: a task that waits often has many. */
   leasesAfterSuspension: 16,
+  /** People and groups that one question is for. */
+  people: 32,
   errorChars: 16_384,
   reasonChars: 4_096,
   scheduleChars: 65_536,

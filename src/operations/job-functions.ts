@@ -170,7 +170,7 @@ export const JOB_FUNCTIONS: OperationFunctions<OfJobs> = {
     context.pawl.resolveEffect(input.job, input.effect, optionsOf(context, input, 'job', 'effect')),
   ),
   'messages.send': send,
-  'inbox.list': async ({ pawl }, input) => ({ questions: await pawl.inbox(input) }),
+  'inbox.list': ({ pawl }, input) => pawl.inbox(input),
   'inbox.answer': done((context, input) => {
     const options = optionsOf(context, input, 'job', 'name', 'value')
     return context.pawl.answer(input, input.value, { ...options, by: options.by ?? context.by })

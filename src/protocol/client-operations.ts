@@ -48,6 +48,7 @@ import {
   whole,
 } from './schema.ts'
 
+const MOST_TEXT = 100_000_000
 const bulkAction = choice('cancel', 'retry', 'discard', 'reschedule', 'rerun')
 const allJobs = about('Every job: must be said if there is no filter.', flag())
 /** What a reschedule changes, and what a rerun is called. */
@@ -526,6 +527,17 @@ const OTHER_OPERATIONS = {
     input: object({}),
     output: open({}),
     example: { input: {}, output: { leases: 0, quarantined: 0 } },
+  }),
+  'metrics.text': operation({
+    path: '/metrics',
+    kind: 'text',
+    roles: ['read'],
+    scope: 'none',
+    command: { none: 'It is for Prometheus: `pawl metrics` shows the same to people.' },
+    says: 'What the engine is measured by, as Prometheus reads it.',
+    input: object({}),
+    output: about('The text format of Prometheus, version 0.0.4.', text(MOST_TEXT)),
+    example: { input: {}, output: '# TYPE pawl_store_up gauge\npawl_store_up 1\n' },
   }),
   healthz: operation({
     path: '/healthz',

@@ -33,7 +33,8 @@ export const COMMAND_ROLES: { readonly [T in CommandType]: readonly Role[] } = {
   FinishEffect: REPORT,
   FailEffect: REPORT,
   SendMessage: ['submit', 'operate'],
-  AnswerCall: UPKEEP,
+  // Of a callee that it has finished. What it says is read from the callee's record.
+  AnswerCall: REPORT,
   ResolveEffect: OPERATOR,
   ExpireLease: UPKEEP,
   RevokeLease: OPERATOR,

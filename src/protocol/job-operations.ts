@@ -515,7 +515,16 @@ export const JOB_OPERATIONS = {
     scope: 'filter',
     command: { words: 'inbox', summary: 'List questions that wait for people' },
     says: 'The questions that wait for people, oldest first.',
-    input: object({}, { for: about('A person or a group.', name), type: name, job, limit }),
+    input: object(
+      {},
+      {
+        for: about('A person or a group.', name),
+        type: name,
+        job,
+        after: about('`next` of the page before.', text(LIMITS.keyChars * 4)),
+        limit,
+      },
+    ),
     output: object({
       questions: list(
         open({
@@ -527,6 +536,10 @@ export const JOB_OPERATIONS = {
           since: date,
         }),
         MOST_PER_PAGE,
+      ),
+      next: about(
+        'Give it as `after` to go on; null: there is no more.',
+        nullable(text(LIMITS.keyChars * 4)),
       ),
     }),
     example: {
@@ -542,6 +555,7 @@ export const JOB_OPERATIONS = {
             since: EXAMPLE_DATE,
           },
         ],
+        next: null,
       },
     },
   }),

@@ -2,7 +2,7 @@
  * The catalogue as an OpenAPI 3.1 document: for clients in other languages, and for tools that draw it.
  */
 import { OPERATIONS, PUBLIC_OPERATIONS } from './catalogue.ts'
-import type { Operation } from './operation.ts'
+import type { Operation, OperationKind } from './operation.ts'
 import { pathParameters } from './operation.ts'
 import { PROBLEM_TYPE, PROBLEMS_OF_ALL, statusOf } from './problems.ts'
 import type { JsonSchema } from './schema.ts'
@@ -81,20 +81,30 @@ function bodyOf({ input, example }: Operation, inPath: readonly string[]): objec
   return { required: true, content: { 'application/json': { schema, example: given } } }
 }
 
+const JSON_TYPE = 'application/json'
+const TEXT = { schema: { type: 'string' } }
+const CONTENT_TYPES: Readonly<Record<OperationKind, string>> = {
+  call: JSON_TYPE,
+  poll: JSON_TYPE,
+  long: JSON_TYPE,
+  text: 'text/plain',
+  events: 'text/event-stream',
+}
+
 function responsesOf({ kind, output, example, errors }: Operation): object {
-  const content =
-    kind === 'events'
-      ? { 'text/event-stream': { schema: { type: 'string' } } }
-      : { 'application/json': { schema: output, example: example.output } }
-  const responses: Record<string, object> = { 200: { description: 'Done.', content } }
+  const type = CONTENT_TYPES[kind]
+  const answer = type === JSON_TYPE ? { schema: output, example: example.output } : TEXT
+  const responses: Record<string, object> = {
+    200: { description: 'Done.', content: { [type]: answer } },
+  }
   const byStatus = new Map<number, string[]>()
   for (const code of [...PROBLEMS_OF_ALL, ...errors]) {
     const status = statusOf(code, 'rejected')
     byStatus.set(status, [...(byStatus.get(status) ?? []), code])
   }
   for (const [status, codes] of byStatus) {
-    const answer = { [PROBLEM_TYPE]: { schema: PROBLEM_SCHEMA } }
-    responses[status] = { description: `Codes: ${codes.join(', ')}.`, content: answer }
+    const content = { [PROBLEM_TYPE]: { schema: PROBLEM_SCHEMA } }
+    responses[status] = { description: `Codes: ${codes.join(', ')}.`, content }
   }
   return responses
 }

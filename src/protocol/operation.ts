@@ -32,9 +32,10 @@ export type ScopeRule = 'free' | 'job' | 'filter' | 'queue' | 'own' | 'none'
  * - call: answered as soon as it can be.
  * - poll: may be held for a while, until there is something to say.
  * - long: answered when all of it is done. It stops if the caller goes away.
+ * - text: as a call, and the answer is text, not JSON.
  * - events: server-sent events, until either side ends it.
  */
-export type OperationKind = 'call' | 'poll' | 'long' | 'events'
+export type OperationKind = 'call' | 'poll' | 'long' | 'text' | 'events'
 
 /**
  * An operation on the command line: `pawl <words> <positional…> --options`. Every property of the input that is not

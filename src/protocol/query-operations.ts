@@ -162,6 +162,18 @@ export const QUERY_OPERATIONS = {
     optional: { ...filter, jobs: list(job, MOST_ASKED) },
     example: [{ limit: 10 }, { jobs: [], next: null, now: 1_763_479_200_000 }],
   }),
+  'query.questions': query('questions', {
+    says: 'Questions that wait for people, the oldest first.',
+    roles: [...READ, 'submit'],
+    scope: 'filter',
+    answer: 'QuestionsPage',
+    required: { limit },
+    optional: { for: name, type: name, job, after: text(LIMITS.keyChars * 4) },
+    example: [
+      { for: 'finance', limit: 10 },
+      { questions: [], next: null },
+    ],
+  }),
   'query.history': query('history', {
     says: 'The entries of a job and its tasks.',
     roles: WORK,

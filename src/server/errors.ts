@@ -3,6 +3,7 @@
  */
 import { PawlError } from '../kernel/index.ts'
 import type { ProblemDetails, ServerProblem } from '../protocol/index.ts'
+import type { OutgoingAnswer } from './exchange.ts'
 import { PROBLEM_TYPE, problemDetails, SERVER_PROBLEMS } from '../protocol/index.ts'
 
 /** A request that is wrong, or not the caller's to make. Nothing changed. Its `code` is that of the problem. */
@@ -30,14 +31,15 @@ export function problemOf(error: unknown): ProblemDetails {
   return problemDetails('InternalError', 'bug', SERVER_PROBLEMS.InternalError.says)
 }
 
-export function problemResponse(
+export function problemAnswer(
   error: unknown,
   headers: Readonly<Record<string, string>>,
-): Response {
+): OutgoingAnswer {
   const problem = problemOf(error)
   const own = error instanceof RequestRefused ? error.headers : {}
-  return new Response(JSON.stringify(problem), {
+  return {
     status: problem.status,
     headers: { ...headers, ...own, 'content-type': PROBLEM_TYPE },
-  })
+    body: JSON.stringify(problem),
+  }
 }

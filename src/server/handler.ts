@@ -1,18 +1,20 @@
 /**
  * The server as a function from a request to its answer, which Hono, Next, Bun and others mount as it is.
  *
- * A request passes, in this order: the checks of Host and Origin, the files of the dashboard, the token, the route, the role, the form of its input, and
- * the scope of the token.
+ * A request passes, in this order: the checks of Host and Origin, the files of the dashboard, the token, the route, the role,
+ * the form of its input, and the scope of the token.
  * Whatever is refused on the way has changed nothing.
  */
 import { InvalidDefinition } from '../definition/index.ts'
 import type { Pawl } from '../engine/index.ts'
 import { accessTo } from '../engine/engine-access.ts'
+import { PROMETHEUS_TYPE } from '../observe/metrics/index.ts'
 import type { EventsName } from '../operations/index.ts'
 import { isEvents } from '../operations/index.ts'
 import type { FoundRoute, Operation } from '../protocol/index.ts'
 import { findRoute, PUBLIC_OPERATIONS } from '../protocol/index.ts'
-import { problemResponse, RequestRefused } from './errors.ts'
+import { problemAnswer, RequestRefused } from './errors.ts'
+import type { AnswerFunction, IncomingCall, OutgoingAnswer } from './exchange.ts'
 import { eventsOf } from './events.ts'
 import type { CallContext, ServerParts } from './handlers.ts'
 import { call } from './handlers.ts'
@@ -21,6 +23,7 @@ import type { OpenRequest } from './open-requests.ts'
 import { OpenRequests } from './open-requests.ts'
 import type { RequestHandlerOptions, HandlerTerms } from './options.ts'
 import { handlerTerms } from './options.ts'
+import { OnDemandMeter } from './on-demand-meter.ts'
 import { Permit } from './permit.ts'
 import { RemoteSessions } from './remote-sessions.ts'
 import { inputOf } from './request-input.ts'
@@ -41,14 +44,21 @@ const HEADERS = {
 }
 
 export function createHandler(pawl: Pawl, options: RequestHandlerOptions = {}): RequestHandler {
-  return handlerOf(pawl, handlerTerms(options))
+  const answerTo = answersOf(pawl, handlerTerms(options))
+  const handler = async (request: Request): Promise<Response> => {
+    const { status, headers, body } = await answerTo(request)
+    return new Response(body === '' ? null : body, { status, headers })
+  }
+  return Object.assign(handler, { close: () => answerTo.close() })
 }
 
-export function handlerOf(pawl: Pawl, terms: HandlerTerms): RequestHandler {
+export function answersOf(pawl: Pawl, terms: HandlerTerms): AnswerFunction {
   const access = typeof pawl === 'object' && pawl !== null ? accessTo(pawl) : undefined
   if (access === undefined) {
     throw new InvalidDefinition('A server stands in front of an engine: give it what open() gives.')
   }
+  // BEFORE anything is begun: a file with a mistake in it throws.
+  const tokens = tokensOf(terms)
   const parts: ServerParts = {
     pawl,
     access,
@@ -56,17 +66,17 @@ export function handlerOf(pawl: Pawl, terms: HandlerTerms): RequestHandler {
     hub: new NewsHub(access),
     sessions: new RemoteSessions(access, terms.graceMs, terms.onError),
     openRequests: new OpenRequests(terms.limits),
+    meter: new OnDemandMeter(pawl),
   }
-  const tokens = new Tokens(terms.tokens, terms.linkKeys, terms.isOpen)
   const stopFollowing = followFile(parts, tokens)
-  const handler = async (request: Request): Promise<Response> => {
+  const handler = async (request: IncomingCall): Promise<OutgoingAnswer> => {
     const headers = { ...HEADERS, 'pawl-time': String(Math.floor(access.now())) }
     try {
       return await answer(parts, tokens, request, headers)
     } catch (error) {
-      const response = problemResponse(error, headers)
-      if (response.status === 500) terms.onError(error as Error)
-      return response
+      const refused = problemAnswer(error, headers)
+      if (refused.status === 500) terms.onError(error as Error)
+      return refused
     }
   }
   return Object.assign(handler, {
@@ -75,29 +85,35 @@ export function handlerOf(pawl: Pawl, terms: HandlerTerms): RequestHandler {
       parts.openRequests.close()
       parts.sessions.close()
       parts.hub.close()
+      parts.meter.close()
     },
   })
+}
+
+function tokensOf({ tokens, tokenFile, linkKeys, isOpen }: HandlerTerms): Tokens {
+  const known = new Tokens(tokens, linkKeys, isOpen)
+  if (tokenFile !== null) known.replaceFileTokens(readTokenFile(tokenFile))
+  return known
 }
 
 /** A token that is in the file no more ends what it has open. */
 function followFile({ terms, openRequests }: ServerParts, tokens: Tokens): () => void {
   const { tokenFile, onError } = terms
   if (tokenFile === null) return () => undefined
-  tokens.replaceFileTokens(readTokenFile(tokenFile))
   const replace = (kept: readonly KeptToken[]): void => {
     for (const caller of tokens.replaceFileTokens(kept)) openRequests.end(caller)
   }
   return followTokenFile(tokenFile, replace, onError)
 }
 
-type Headers = Readonly<Record<string, string>>
+type AnswerHeaders = Readonly<Record<string, string>>
 
 async function answer(
   parts: ServerParts,
   tokens: Tokens,
-  request: Request,
-  headers: Headers,
-): Promise<Response> {
+  request: IncomingCall,
+  headers: AnswerHeaders,
+): Promise<OutgoingAnswer> {
   const { terms, openRequests } = parts
   const url = new URL(request.url)
   assertHost(terms, request, url)
@@ -109,16 +125,23 @@ async function answer(
   const given = await inputOf(request, operation, parameters, url.searchParams, limits.bodyBytes)
   const permit = new Permit(parts, caller, operation)
   const input = await permit.admit(given)
-  const open = operation.kind === 'call' ? null : openRequests.enter(caller, request.signal)
+  const isShort = operation.kind === 'call' || operation.kind === 'text'
+  const open = isShort ? null : openRequests.enter(caller, request.signal)
   const context: CallContext = { ...parts, caller, signal: open?.signal ?? request.signal }
   if (open !== null && isEvents(operation.name)) {
     return eventsResponse(operation.name, permit, context, open, input, request, headers)
   }
   try {
     const output = await permit.answer(await call(operation.name, context, input))
-    return new Response(JSON.stringify(output), {
+    if (operation.kind === 'text') {
+      const type = { 'content-type': PROMETHEUS_TYPE }
+      return { status: 200, headers: { ...headers, ...type }, body: output as string }
+    }
+    return {
+      status: 200,
       headers: { ...headers, 'content-type': 'application/json' },
-    })
+      body: JSON.stringify(output),
+    }
   } finally {
     open?.leave()
   }
@@ -127,9 +150,9 @@ async function answer(
 /** The page is the same for everybody, and says nothing of jobs: it needs no token. Null: it is not asked for. */
 async function dashboardAnswer(
   { path, dashboard }: HandlerTerms,
-  request: Request,
+  request: IncomingCall,
   url: URL,
-): Promise<Response | null> {
+): Promise<OutgoingAnswer | null> {
   if (dashboard === null || request.method !== 'GET') return null
   if (!url.pathname.startsWith(`${path}/`)) return null
   return dashboard.answer(url.pathname.slice(path.length), request.headers)
@@ -145,7 +168,7 @@ interface Admitted {
 function admit(
   { terms, access }: ServerParts,
   tokens: Tokens,
-  request: Request,
+  request: IncomingCall,
   url: URL,
 ): Admitted {
   const isBelow = terms.path === '' || url.pathname.startsWith(`${terms.path}/`)
@@ -180,7 +203,7 @@ function admit(
 }
 
 /** A page in a browser could have a name of its own lead to this machine, and ask under that name. */
-function assertHost({ hosts }: HandlerTerms, request: Request, url: URL): void {
+function assertHost({ hosts }: HandlerTerms, request: IncomingCall, url: URL): void {
   if (hosts === null) return
   const host = (request.headers.get('host') ?? url.host).toLowerCase().replace(/:\d*$/, '')
   if (hosts.has(host)) return
@@ -191,7 +214,7 @@ function assertHost({ hosts }: HandlerTerms, request: Request, url: URL): void {
 }
 
 /** Only browsers say an origin. A page of another one has no business here, whatever it carries. */
-function assertOrigin({ origins }: HandlerTerms, request: Request): void {
+function assertOrigin({ origins }: HandlerTerms, request: IncomingCall): void {
   const origin = request.headers.get('origin')
   if (origin === null || origins.has(origin)) return
   const host = request.headers.get('host')
@@ -210,15 +233,17 @@ async function eventsResponse(
   context: CallContext,
   open: OpenRequest,
   input: object,
-  request: Request,
-  headers: Headers,
-): Promise<Response> {
+  request: IncomingCall,
+  headers: AnswerHeaders,
+): Promise<OutgoingAnswer> {
   try {
     const lastEventId = request.headers.get('last-event-id')
     const stream = await eventsOf(name, permit, context, input, lastEventId, () => open.leave())
-    return new Response(stream, {
+    return {
+      status: 200,
       headers: { ...headers, 'content-type': 'text/event-stream', 'x-accel-buffering': 'no' },
-    })
+      body: stream,
+    }
   } catch (error) {
     open.leave()
     throw error

@@ -16,6 +16,7 @@ import { nowUs } from '../store/clock.ts'
 import { RequestRefused } from './errors.ts'
 import type { NewsHub } from './news-hub.ts'
 import type { HandlerTerms } from './options.ts'
+import type { OnDemandMeter } from './on-demand-meter.ts'
 import type { OpenRequests } from './open-requests.ts'
 import type { RemoteSessions } from './remote-sessions.ts'
 import type { Caller } from './tokens.ts'
@@ -28,6 +29,7 @@ export interface ServerParts {
   readonly hub: NewsHub
   readonly sessions: RemoteSessions
   readonly openRequests: OpenRequests
+  readonly meter: OnDemandMeter
 }
 
 /** Of one request. */
@@ -165,7 +167,8 @@ const OF_STORE: Pick<Handlers, Extract<Answering, `store.${string}` | `presence.
   }),
 }
 
-const OF_SERVER: Pick<Handlers, 'healthz' | 'readyz' | 'openapi' | 'caller'> = {
+const OF_SERVER: Pick<Handlers, 'healthz' | 'readyz' | 'openapi' | 'caller' | 'metrics.text'> = {
+  'metrics.text': ({ meter }) => meter.text(),
   healthz: async () => ({ status: 'ok' }),
   readyz: async ({ access }) => {
     try {

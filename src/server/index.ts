@@ -7,6 +7,8 @@ export type { HandlerLimits, RequestHandlerOptions, ServeOptions, TokenOptions }
 export { RequestRefused } from './errors.ts'
 export type { MessageLinkOptions } from './message-links.ts'
 export { messageLink } from './message-links.ts'
+export type { PushOptions } from './push-job.ts'
+export { pushJob } from './push-job.ts'
 export type { FileToken } from './token-file.ts'
 export type { TokenTerms } from './token-terms.ts'
 export { hashToken } from './tokens.ts'

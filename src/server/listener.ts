@@ -8,8 +8,8 @@ import type { AddressInfo, Socket } from 'node:net'
 import { PROBLEM_TYPE, problemDetails } from '../protocol/index.ts'
 import type { ServerProblem } from '../protocol/index.ts'
 import { afterMs } from '../store/clock.ts'
-import { problemResponse, RequestRefused } from './errors.ts'
-import type { RequestHandler } from './handler.ts'
+import { problemAnswer, RequestRefused } from './errors.ts'
+import type { AnswerFunction, IncomingCall, OutgoingAnswer } from './exchange.ts'
 
 const HEADER_BYTES = 16_384
 const HEADERS_MS = 10_000
@@ -33,7 +33,7 @@ export interface Listener {
 }
 
 export async function listen(
-  handler: RequestHandler,
+  handler: AnswerFunction,
   { port, host, limits }: ListenerTerms,
 ): Promise<Listener> {
   const server = createServer({
@@ -54,7 +54,7 @@ export async function listen(
       'MalformedRequest',
       'Of `Expect`, only 100-continue is known.',
     )
-    void write(request, response, problemResponse(refused, {}), stuckMs)
+    void write(request, response, problemAnswer(refused, {}), stuckMs)
   })
   server.on('clientError', (error: NodeJS.ErrnoException, socket) =>
     refuse(error, socket as Socket),
@@ -70,84 +70,71 @@ export async function listen(
 }
 
 async function serveRequest(
-  handler: RequestHandler,
+  handler: AnswerFunction,
   incoming: IncomingMessage,
   outgoing: ServerResponse,
   stuckMs: number,
 ): Promise<void> {
   const gone = new AbortController()
-  outgoing.on('close', () => gone.abort())
+  // One that has its whole answer is no caller that is gone.
+  const end = (): void => {
+    if (!outgoing.writableFinished) gone.abort()
+  }
+  outgoing.on('close', end)
   // An error of a connection is its end, and nothing else.
-  outgoing.on('error', () => gone.abort())
-  incoming.on('error', () => gone.abort())
-  const request = requestOf(incoming, gone.signal)
-  const response =
-    request instanceof RequestRefused ? problemResponse(request, {}) : await handler(request)
-  await write(incoming, outgoing, response, stuckMs)
+  outgoing.on('error', end)
+  incoming.on('error', end)
+  const call = callOf(incoming, gone.signal)
+  const answer = call instanceof RequestRefused ? problemAnswer(call, {}) : await handler(call)
+  await write(incoming, outgoing, answer, stuckMs)
 }
 
 /** Methods that a `Request` cannot have. */
 const NOT_TAKEN = new Set(['CONNECT', 'TRACE', 'TRACK'])
 
-function requestOf(incoming: IncomingMessage, signal: AbortSignal): Request | RequestRefused {
+function callOf(incoming: IncomingMessage, signal: AbortSignal): IncomingCall | RequestRefused {
   const { method = 'GET', url = '' } = incoming
   if (NOT_TAKEN.has(method))
     return new RequestRefused('MethodNotAllowed', `${method} is not taken.`)
-  try {
-    if (!url.startsWith('/')) throw new RangeError(url)
-    const hasBody = method !== 'GET' && method !== 'HEAD'
-    return new Request(`http://localhost${url}`, {
-      method,
-      headers: headersOf(incoming),
-      signal,
-      ...(hasBody ? { body: bodyOf(incoming), duplex: 'half' } : {}),
-    })
-  } catch {
-    return new RequestRefused('MalformedRequest', 'The path or a header is not well formed.')
+  const full = `http://localhost${url}`
+  if (!url.startsWith('/') || !URL.canParse(full)) {
+    return new RequestRefused('MalformedRequest', 'The path is not well formed.')
+  }
+  const hasBody = method !== 'GET' && method !== 'HEAD'
+  // Nothing of the body is read BEFORE it is asked for: not of a caller that is refused by its headers.
+  return {
+    method,
+    url: full,
+    headers: headersOf(incoming),
+    body: hasBody ? incoming : null,
+    signal,
   }
 }
 
-function headersOf({ headers }: IncomingMessage): Headers {
-  const own = new Headers()
-  for (const [name, value] of Object.entries(headers)) {
-    if (value !== undefined) own.set(name, Array.isArray(value) ? value.join(', ') : value)
-  }
-  return own
-}
-
-/** Nothing is read BEFORE it is asked for: not of a caller that is refused by its headers. */
-function bodyOf(incoming: IncomingMessage): ReadableStream<Uint8Array> {
-  let chunks: AsyncIterator<Uint8Array> | null = null
-  return new ReadableStream<Uint8Array>(
-    {
-      async pull(controller) {
-        chunks ??= incoming[Symbol.asyncIterator]() as AsyncIterator<Uint8Array>
-        const { done, value } = await chunks.next()
-        if (done === true) controller.close()
-        else controller.enqueue(value)
-      },
+/** Node.js has their names in small letters. */
+function headersOf({ headers }: IncomingMessage): IncomingCall['headers'] {
+  return {
+    get(name) {
+      const value = Object.hasOwn(headers, name) ? headers[name] : undefined
+      return Array.isArray(value) ? value.join(', ') : (value ?? null)
     },
-    { highWaterMark: 0 },
-  )
+  }
 }
 
 async function write(
   incoming: IncomingMessage,
   outgoing: ServerResponse,
-  response: Response,
+  { status, headers, body }: OutgoingAnswer,
   stuckMs: number,
 ): Promise<void> {
-  const isStream = response.headers.get('content-type') === 'text/event-stream'
-  const body = isStream ? null : Buffer.from(await response.arrayBuffer())
-  outgoing.statusCode = response.status
-  response.headers.forEach((value, name) => outgoing.setHeader(name, value))
+  outgoing.statusCode = status
+  for (const [name, value] of Object.entries(headers)) outgoing.setHeader(name, value)
   // What is left of a small request is read and thrown away; a large one is not waited for.
   const isCut = !incoming.complete && !(Number(incoming.headers['content-length']) <= SMALL_BYTES)
   if (isCut) outgoing.setHeader('connection', 'close')
-  if (body === null) {
-    await stream(outgoing, response.body as ReadableStream<Uint8Array>, stuckMs)
-  } else {
-    outgoing.setHeader('content-length', body.byteLength)
+  if (body instanceof ReadableStream) await stream(outgoing, body, stuckMs)
+  else {
+    outgoing.setHeader('content-length', Buffer.byteLength(body))
     outgoing.end(body)
     cutIfStuck(outgoing, stuckMs)
   }
@@ -220,7 +207,7 @@ function refuse(error: NodeJS.ErrnoException, socket: Socket): void {
   afterMs(LINGER_MS, () => socket.destroy())
 }
 
-async function close(server: Server, handler: RequestHandler): Promise<void> {
+async function close(server: Server, handler: AnswerFunction): Promise<void> {
   handler.close()
   const closed = new Promise<void>((resolve) => server.close(() => resolve()))
   server.closeIdleConnections()

@@ -5,6 +5,7 @@
 import type { JsonSchema, Operation } from '../protocol/index.ts'
 import { misfit } from '../protocol/index.ts'
 import { RequestRefused } from './errors.ts'
+import type { IncomingCall } from './exchange.ts'
 
 export type Parameters = Readonly<Record<string, string>>
 
@@ -12,7 +13,7 @@ export type Parameters = Readonly<Record<string, string>>
 const DEEPEST = 100
 
 export async function inputOf(
-  request: Request,
+  request: IncomingCall,
   operation: Operation,
   fromPath: Parameters,
   search: URLSearchParams,
@@ -57,7 +58,7 @@ function valueOf({ type }: JsonSchema, value: string): unknown {
 }
 
 async function bodyOf(
-  request: Request,
+  request: IncomingCall,
   search: URLSearchParams,
   mostBytes: number,
 ): Promise<Record<string, unknown>> {
@@ -77,13 +78,13 @@ async function bodyOf(
   throw invalid('The body is an object, such as {}.')
 }
 
-async function textOf(request: Request, mostBytes: number): Promise<string> {
+async function textOf(request: IncomingCall, mostBytes: number): Promise<string> {
   const said = Number(request.headers.get('content-length') ?? 0)
   if (said > mostBytes) throw tooLarge(mostBytes)
   const chunks: Uint8Array[] = []
   let bytes = 0
   try {
-    for await (const chunk of (request.body ?? []) as AsyncIterable<Uint8Array>) {
+    for await (const chunk of request.body ?? []) {
       bytes += chunk.byteLength
       if (bytes > mostBytes) throw tooLarge(mostBytes)
       chunks.push(chunk)

@@ -2,7 +2,7 @@
  * Serves an engine over HTTP, on this machine alone unless there are tokens.
  */
 import type { Pawl } from '../engine/index.ts'
-import { handlerOf } from './handler.ts'
+import { answersOf } from './handler.ts'
 import { listen } from './listener.ts'
 import type { ServeOptions } from './options.ts'
 import { serveTerms } from './options.ts'
@@ -17,7 +17,7 @@ export interface PawlServer {
 
 export async function serve(pawl: Pawl, options: ServeOptions = {}): Promise<PawlServer> {
   const terms = serveTerms(options)
-  const handler = handlerOf(pawl, terms)
+  const handler = answersOf(pawl, terms)
   try {
     const listener = await listen(handler, terms)
     const { port } = listener

@@ -2,7 +2,7 @@
  * What can be asked about many jobs at once: counts, queues and lists. None of these answers counts jobs, and none is
  * read by a decision.
  */
-import type { Failure, JobState, Queue } from '../kernel/index.ts'
+import type { Failure, JobState, Queue, TaskAddress, Wait } from '../kernel/index.ts'
 
 export type StateCounts = Readonly<Record<JobState, number>>
 
@@ -39,6 +39,11 @@ export interface QueueSummary {
   readonly states: StateCounts
   /** Segments of pipelines that are due and wait, and that a worker has. */
   readonly segments: { readonly ready: number; readonly running: number }
+  /**
+   * When the oldest task was due that still waits; null: none does. Of each priority, the first 20 in line count;
+   * in memory, of each list of tasks with one priority, group and limits.
+   */
+  readonly oldestDueAt: number | null
 }
 
 /** A filter that is left out lets all through. */
@@ -90,6 +95,34 @@ export interface JobsPage {
   readonly next: number | null
 }
 
+/** A filter that is left out lets all through. */
+export interface QuestionsFilter {
+  /** Only those that are for this person or group. */
+  readonly for?: string
+  readonly type?: string
+  readonly job?: string
+}
+
+/** A question that a task waits for a person with. */
+export interface QuestionSummary extends TaskAddress {
+  readonly type: string
+  /** Null for a plain job. */
+  readonly stageName: string | null
+  /** Of the question, within its task. */
+  readonly name: string
+  /** Those that are open: of a quorum there may be more than one. */
+  readonly waits: readonly Wait[]
+  /** Who submitted the job; null: not said. */
+  readonly submittedBy: string | null
+}
+
+export interface QuestionsPage {
+  /** A page may be short, or empty, and not the last one. */
+  readonly questions: readonly QuestionSummary[]
+  /** Give it as `after` to go on; null: there is no more. */
+  readonly next: string | null
+}
+
 export interface ReadModelAnswers {
   /**
    * Jobs in order of submission, page by page: the oldest first, or the newest. A page looks at so many jobs only,
@@ -112,6 +145,14 @@ export interface ReadModelAnswers {
   counts: {
     ask: CountsFilter & { readonly by?: CountsBy; readonly after?: string; readonly limit: number }
     answer: CountsAnswer
+  }
+  /**
+   * Questions that wait for people, the oldest first, page by page. Its cost does not grow with other jobs, nor with
+   * questions that the filter leaves out; of one job, all of its questions are read.
+   */
+  questions: {
+    ask: QuestionsFilter & { readonly after?: string; readonly limit: number }
+    answer: QuestionsPage
   }
   /** Those that were configured, and those that jobs are in; in order of their names. */
   queues: { ask: object; answer: readonly QueueSummary[] }

@@ -427,6 +427,10 @@ export interface Metrics {
   readonly traffic: readonly Traffic[]
   /** From decided to durable, in microseconds, one for each batch. None in memory. */
   readonly durableUs: Distribution
+  /** Effects that were under way when their lease was lost. */
+  readonly unknownOutcomes: number
+  /** Waits that executions were suspended for, by what ends them. */
+  readonly suspensions: Readonly<Record<'sleep' | 'message' | 'question' | 'call', number>>
   /** Leases that are held, and jobs in quarantine, now. */
   readonly leases: number
   readonly quarantined: number

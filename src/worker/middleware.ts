@@ -12,7 +12,7 @@ export interface HandlerRun {
   readonly effect: string | null
   /** From 1; null: an effect, which may run again in a later one. */
   readonly attempt: number | null
-  /** As its submit gave it; undefined: it gave none, or this is an effect. */
+  /** As its submit gave it; undefined: it gave none. */
   readonly metadata: unknown
   readonly signal: AbortSignal
 }
@@ -22,6 +22,8 @@ export interface HandlerRunEnd {
   readonly isDone: boolean
   /** It waits for something, and runs again from the top when the wait is over. */
   readonly isSuspended: boolean
+  /** It asked to be tried again later, and that costs no retry: no failure, though there is an error. Never of an effect. */
+  readonly isSnoozed: boolean
   /** Why not. */
   readonly error: Failure | null
 }

@@ -54,6 +54,9 @@ async function fill(pawl: Pawl): Promise<void> {
   await pawl.submitMany(mail, items(['good 1', 'bad 2', 'good 3', 'bad 4', 'good 5'], ['red']))
   await pawl.submit(video, 'v', { id: 'video' })
   await workOff(pawl, ['good 1', 'bad 2', 'good 3', 'bad 4', 'good 5', 'video'])
+  // The reports are of a later millisecond than what was done.
+  const doneBy = Date.now()
+  await expect.poll(() => Date.now(), { interval: 1 }).toBeGreaterThan(doneBy + 1)
   await pawl.submitMany(report, items(['r 1', 'r 2'], ['red', 'blue']))
   await pawl.submit(report, 'r 3', { id: 'r 3', delay: '1h' })
   await pawl.upkeep()

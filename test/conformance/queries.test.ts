@@ -38,6 +38,9 @@ async function idsOf(store: Store, asked: Partial<QueryOf<'jobs'>>): Promise<str
 
 const jobOf = ({ job }: Holder): string => job
 
+/** More than a list looks at in one step. */
+const SEGMENTS = 250
+
 describe.each(Object.keys(STORES))('the %s store lists jobs', (kind) => {
   /** Over and not over, plain and pipelines. */
   async function several(): Promise<Bench> {
@@ -90,6 +93,26 @@ describe.each(Object.keys(STORES))('the %s store lists jobs', (kind) => {
     const after = first.next as number
     const second = await store.query({ kind: 'jobs', tag: 'red', limit: 1, after })
     expect([second.jobs.map(({ id }) => id), second.next]).toEqual([['c'], null])
+  })
+
+  it('that run: those behind a pipeline with very many segments under way, too', async () => {
+    const { store, send } = await setUp(kind)
+    const channel = { queue: 'default', type: 'pipe', stage: 'one' }
+    const stages = [stage('one', { each: 'input' })]
+    const spec = pipeline(stages, { type: 'pipe', input: `[${'0,'.repeat(SEGMENTS - 1)}0]` })
+    await send({ type: 'SubmitJob', job: 'wide', spec })
+    await send({ type: 'OpenStage', job: 'wide', stage: 0 })
+    for (const job of ['first', 'second']) await send({ type: 'SubmitJob', job, spec: plain() })
+    const channels = [channel, CHANNEL]
+    const most = SEGMENTS + 2
+    for (let held = 0, request = 1; held < most; request += 1) {
+      const claimed = await store.claim(claim({ request, channels, max: most - held }))
+      expect(claimed).not.toEqual([])
+      held += claimed.length
+    }
+    expect(await idsOf(store, { state: 'RUNNING' })).toContain('second')
+    expect(await idsOf(store, { state: 'RUNNING', type: 'test' })).toEqual(['first', 'second'])
+    expect(await idsOf(store, { type: 'test' })).toEqual(['first', 'second'])
   })
 
   it('with what was submitted', async () => {
@@ -192,6 +215,25 @@ describe.each(Object.keys(STORES))('the %s store lists what is in quarantine', (
         ],
       },
     ])
+  })
+
+  it('also behind a pipeline with very many segments in it', async () => {
+    const bench = await setUp(kind)
+    const { store, send } = bench
+    const stages = [stage('cut', { each: 'input', policy: policy(once) })]
+    const spec = pipeline(stages, { input: `[${'0,'.repeat(SEGMENTS - 1)}0]` })
+    await send({ type: 'SubmitJob', job: 'wide', spec })
+    await send({ type: 'OpenStage', job: 'wide', stage: 0 })
+    await send({ type: 'SubmitJob', job: 'last', spec: plain({}, once) })
+    const channels = [{ ...CHANNEL, stage: 'cut' }, CHANNEL]
+    for (let request = 1; ; request += 1) {
+      const claimed = await store.claim(claim({ request, channels, max: SEGMENTS }))
+      if (claimed.length === 0) break
+      for (const one of claimed) {
+        await send({ type: 'FailTask', ...reportOf(one), error: failure() })
+      }
+    }
+    expect(await idsOf(store, { state: 'QUARANTINED' })).toEqual(['wide', 'last'])
   })
 
   it('and no longer once a person has retried or discarded it', async () => {
@@ -394,5 +436,46 @@ describe.each(Object.keys(STORES))('the %s store says who holds', (kind) => {
       ['p', 0, 0],
       ['p', 0, 1],
     ])
+  })
+})
+
+async function oldestIn(store: Store, name: string): Promise<number | null | undefined> {
+  const queues = await store.query({ kind: 'queues' })
+  return queues.find(({ queue }) => queue.name === name)?.oldestDueAt
+}
+
+describe.each(Object.keys(STORES))('the oldest task that waits in a queue of %s', (kind) => {
+  it('is the one that was due first, whatever its priority is and whatever stops it', async () => {
+    const { clock, store, send } = await setUp(kind)
+    const submit = async (job: string, at: number, spec: JobSpec): Promise<void> => {
+      clock.time = at
+      await send({ type: 'SubmitJob', job, spec })
+    }
+    await submit('low', 1_000, plain({ priority: -5 }))
+    const stopped = { queue: 'mail', limits: [{ ...limit('k'), concurrency: 1 }] }
+    await submit('holder', 1_400, plain({}, stopped))
+    const channels = [{ ...CHANNEL, queue: 'mail' }]
+    expect(await store.claim(claim({ channels, worker: 'one' }))).toHaveLength(1)
+    await submit('stopped', 1_500, plain({}, stopped))
+    await submit('mail', 2_000, plain({}, { queue: 'mail' }))
+    for (let i = 0; i < 30; i++) await submit(`high-${i}`, 3_000 + i, plain({ priority: 5 }))
+    await submit('later', 4_000, plain({ delayMs: 60_000 }))
+    expect(await oldestIn(store, 'default')).toBe(1_000)
+    expect(await oldestIn(store, 'mail')).toBe(1_500)
+    const claimed = await store.claim(claim({ channels, max: 5 }))
+    expect(claimed.map(({ job }) => job)).toEqual(['mail'])
+    expect(await oldestIn(store, 'mail')).toBe(1_500)
+  })
+
+  it('is none once a worker has all of them, and one that is due again by its new time', async () => {
+    const { clock, store, send } = await setUp(kind)
+    await send({ type: 'SubmitJob', job: 'a', spec: plain({}, { retry: retry({ delayMs: 500 }) }) })
+    const [leased] = (await store.claim(claim())) as [Claimed]
+    expect(await oldestIn(store, 'default')).toBe(null)
+    clock.time = 5_000
+    await send({ type: 'FailTask', ...reportOf(leased), error: failure() })
+    expect(await oldestIn(store, 'default')).toBe(null)
+    clock.time = 7_000
+    expect(await oldestIn(store, 'default')).toBe(5_500)
   })
 })

@@ -9,7 +9,7 @@ import { pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
 import { DashboardFiles } from '../../src/dashboard/index.ts'
 import type { Pawl } from '../../src/index.ts'
-import { handlerOf } from '../../src/server/handler.ts'
+import { answersOf } from '../../src/server/handler.ts'
 import { listen } from '../../src/server/listener.ts'
 import type { ServeOptions } from '../../src/server/index.ts'
 import { serveTerms } from '../../src/server/options.ts'
@@ -35,7 +35,7 @@ export async function builtDashboard(): Promise<BuiltDashboard> {
     folder,
     serve: async (pawl, options = {}) => {
       const terms = serveTerms({ port: 0, ...options })
-      const listener = await listen(handlerOf(pawl, { ...terms, dashboard: files }), terms)
+      const listener = await listen(answersOf(pawl, { ...terms, dashboard: files }), terms)
       const { port } = listener
       const url = `http://127.0.0.1:${port}${terms.path}/dashboard/`
       return { url, port, close: () => listener.close() }

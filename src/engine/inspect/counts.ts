@@ -57,6 +57,8 @@ export interface QueueListItem {
   readonly states: StateCounts
   /** Segments of pipelines that are due and wait, and that a worker has. */
   readonly segments: { readonly ready: number; readonly running: number }
+  /** When the oldest was due of those that wait: of each priority, the first 20 in line count. Null: none waits. */
+  readonly oldestDueAt: Date | null
 }
 
 const OPTIONS = new KnownOptions<CountsOptions>({
@@ -91,10 +93,11 @@ export async function listQueues(store: Store): Promise<readonly QueueListItem[]
   return (await store.query({ kind: 'queues' })).map(queueListItem)
 }
 
-function queueListItem({ queue, states, segments }: QueueSummary): QueueListItem {
+function queueListItem({ queue, states, segments, ...rest }: QueueSummary): QueueListItem {
   const { name, paused, pausedAt, concurrency, rate, ageingMs } = queue
   const since = paused ? new Date(pausedAt) : null
-  return { name, pausedAt: since, concurrency, rate, ageingMs, states, segments }
+  const oldestDueAt = rest.oldestDueAt === null ? null : new Date(rest.oldestDueAt)
+  return { name, pausedAt: since, concurrency, rate, ageingMs, states, segments, oldestDueAt }
 }
 
 async function sampleOf(store: Store, error: string | null): Promise<ErrorSample | null> {

@@ -13,6 +13,10 @@ export interface EngineMetrics {
   readonly traffic: readonly Traffic[]
   /** From decided to durable, in microseconds, one for each batch. None in memory. */
   readonly durableUs: Distribution
+  /** Effects that were under way when their lease was lost, and nothing is known of what they did. */
+  readonly unknownOutcomes: number
+  /** Waits that handlers were suspended for, by what ends them. */
+  readonly suspensions: Metrics['suspensions']
   /** Leases that are held, and jobs in quarantine, now. */
   readonly leases: number
   readonly quarantined: number

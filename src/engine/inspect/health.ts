@@ -129,7 +129,7 @@ export class HealthWatch {
     else if (availability.outage === null) {
       await Promise.race([this.#look(), availability.whenAway()])
     }
-    return this.#known()
+    return this.known()
   }
 
   async #look(): Promise<void> {
@@ -137,7 +137,8 @@ export class HealthWatch {
     await this.#parts.refresh()
   }
 
-  #known(): Health {
+  /** What was found so far, without another look. */
+  known(): Health {
     const { stalled, isServed, store } = this.#parts
     const away = store.availability?.outage ?? null
     const unserved = [...this.#waited.values()].filter(

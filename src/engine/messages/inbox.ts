@@ -1,7 +1,7 @@
 /**
  * What waits for people, and their answers.
  *
- * The inbox is read from the jobs that wait, so it is as true as they are. An answer is a message that names
+ * The store keeps a list of the questions that are open: a page reads those that it shows, however many jobs there are. An answer is a message that names
  * its question: one that comes too late is refused, and never taken for the answer to another question.
  */
 import type { Question } from '../../definition/index.ts'
@@ -13,14 +13,15 @@ import {
   InvalidDefinition,
   questionIdentity,
   runnableFor,
+  shown,
   toJson,
   validated,
 } from '../../definition/index.ts'
 import type { Job, Payload, Task, Wait } from '../../kernel/index.ts'
 import type { CommandBatcher } from '../../store/command-batcher.ts'
-import type { JobSummary, Store } from '../../store/index.ts'
+import type { QuestionSummary, Store } from '../../store/index.ts'
+import { openQuestions } from '../../store/state/open-questions.ts'
 import { AnswerRefused, Refused, UnknownJob } from '../errors.ts'
-import { pendingWaits } from '../inspect/wait-info.ts'
 import type { DefinitionOf, TaskChoice } from '../operator/operator.ts'
 import { tasksOf } from '../operator/operator.ts'
 
@@ -31,8 +32,17 @@ export interface InboxFilter {
   readonly type?: string
   /** Only of this job. */
   readonly job?: string
+  /** `next` of the page before. */
+  readonly after?: string
   /** Default 100. */
   readonly limit?: number
+}
+
+export interface InboxPage {
+  /** The oldest first. A page may be short, or empty, and not the last one. */
+  readonly questions: readonly InboxItem[]
+  /** Give it as `after` to go on; null: there is no more. */
+  readonly next: string | null
 }
 
 /** A question that waits for an answer. */
@@ -77,8 +87,6 @@ interface AskedWait {
   readonly question: Question
 }
 
-/** Jobs that are read at once. */
-const PAGE = 200
 const DEFAULT_LIMIT = 100
 
 export class Inbox {
@@ -92,32 +100,13 @@ export class Inbox {
     this.#definitionOf = definitionOf
   }
 
-  /** Oldest first. */
-  async list({ for: who, type, job, limit = DEFAULT_LIMIT }: InboxFilter): Promise<InboxItem[]> {
-    const found: InboxItem[] = []
-    const add = (asked: readonly AskedWait[]): void => {
-      for (const one of asked) {
-        if (who === undefined || one.question.for.includes(who)) found.push(itemOf(one))
-      }
+  async list({ limit = DEFAULT_LIMIT, ...filter }: InboxFilter): Promise<InboxPage> {
+    for (const [name, value] of Object.entries(filter)) {
+      if (typeof value === 'string' || (name === 'after' && value === undefined)) continue
+      throw new InvalidDefinition(`\`${name}\` of inbox() is one name, not ${shown(value)}.`)
     }
-    if (job !== undefined) add(await this.#askedBy(job))
-    else for await (const ids of this.#suspended(type)) add(await this.#askedByAll(ids))
-    return found.toSorted((a, b) => a.since.getTime() - b.since.getTime()).slice(0, limit)
-  }
-
-  async *#suspended(type: string | undefined): AsyncIterable<readonly string[]> {
-    const filter = type === undefined ? {} : { type }
-    let after: number | null = 0
-    while (after !== null) {
-      const page: { readonly jobs: readonly JobSummary[]; readonly next: number | null } =
-        await this.#store.query({ kind: 'jobs', ...filter, state: 'SUSPENDED', after, limit: PAGE })
-      yield page.jobs.map(({ id }) => id)
-      after = page.next
-    }
-  }
-
-  async #askedByAll(ids: readonly string[]): Promise<AskedWait[]> {
-    return (await Promise.all(ids.map((id) => this.#askedBy(id)))).flat()
+    const page = await this.#store.query({ kind: 'questions', ...filter, limit })
+    return { questions: page.questions.flatMap((one) => itemOf(one) ?? []), next: page.next }
   }
 
   async #askedBy(id: string, choice: TaskChoice = {}): Promise<AskedWait[]> {
@@ -200,27 +189,24 @@ function tooLate({ job, name }: QuestionRef): AnswerRefused {
 
 /** The questions that a task waits for: those of a quorum are one. */
 function questionsOf(job: Job, task: Task): AskedWait[] {
-  const byName = new Map<string, Wait[]>()
-  const questions = new Map<string, Question>()
-  for (const wait of pendingWaits(task)) {
-    if (wait.ask === null) continue
-    const question = fromJson(wait.ask) as Question
-    questions.set(question.name, question)
-    byName.set(question.name, [...(byName.get(question.name) ?? []), wait])
-  }
-  return [...byName].map(([name, waits]) => {
-    return { job, task, waits, question: questions.get(name) as Question }
+  return openQuestions(task).flatMap(({ waits }) => {
+    const question = questionIn(waits[0])
+    return question === null ? [] : { job, task, waits, question }
   })
 }
 
-function itemOf({ job, task, waits, question }: AskedWait): InboxItem {
+/** Null: a program that is no worker of ours wrote what it asks. */
+function itemOf(summary: QuestionSummary): InboxItem | null {
+  const { job, type, stageName: stage, segment, name, waits, submittedBy } = summary
   const [first] = waits as readonly [Wait]
+  const question = questionIn(first)
+  if (question === null) return null
   return {
-    job: job.id,
-    type: job.spec.type,
-    stage: job.spec.stages?.[task.stage]?.name ?? null,
-    segment: task.segment,
-    name: question.name,
+    job,
+    type,
+    stage,
+    segment,
+    name,
     message: first.message as string,
     ask: question.ask,
     for: question.for,
@@ -229,7 +215,16 @@ function itemOf({ job, task, waits, question }: AskedWait): InboxItem {
     until: first.until === null ? null : new Date(first.until),
     quorum: question.quorum,
     answers: question.quorum - waits.length,
-    submittedBy: job.spec.submittedBy,
+    submittedBy,
     notBySubmitter: question.notBySubmitter,
   }
+}
+
+function questionIn({ ask }: Wait): Question | null {
+  const question = fromJson(ask as Payload) as Partial<Question> | null
+  const isWhole =
+    typeof question?.ask === 'string' &&
+    typeof question.quorum === 'number' &&
+    Array.isArray(question.for)
+  return isWhole ? (question as Question) : null
 }

@@ -5,7 +5,7 @@
  * Commands are idempotent by their nouns and claims by their request numbers, so a request whose answer was lost is sent
  * again. Upkeep is the server's. There are no transactions of the user's: `executeIn` and `executeWith` are left out.
  */
-import type { Command } from '../../kernel/index.ts'
+import type { Command, Tally } from '../../kernel/index.ts'
 import { commandFields, unknownField } from '../../kernel/index.ts'
 import type { OperationName } from '../../protocol/index.ts'
 import { MOST_COMMANDS_PER_REQUEST, OPERATIONS } from '../../protocol/index.ts'
@@ -21,7 +21,6 @@ import type {
   Answer,
   AnswerTo,
   Claimed,
-  Metrics,
   PastJob,
   PositionedEntry,
   Query,
@@ -101,7 +100,8 @@ export class HttpStore implements Store {
     const name = operationOf(kind)
     if (!Object.hasOwn(OPERATIONS, name)) throw new BadRequest(`There is no query '${kind}'.`)
     const { answer } = (await this.#call(name, asked)) as { answer: AnswerTo<Q> }
-    return kind === 'metrics' ? withBounds(answer as Metrics) : answer
+    restoreInfinity(kind, answer)
+    return answer
   }
 
   watch(from: number): AsyncIterable<PositionedEntry> {
@@ -259,12 +259,23 @@ function endOfBatch(texts: readonly (string | null)[], from: number): number {
   return end
 }
 
-/** JSON has no Infinity: the last bound of each distribution. */
-function withBounds(metrics: Metrics): Metrics {
-  const text = JSON.stringify(metrics)
-  return JSON.parse(text, (name, value: unknown) =>
-    name === 'bounds' && Array.isArray(value)
-      ? value.map((one) => (one as number) ?? Infinity)
-      : value,
-  ) as Metrics
+/** JSON has no Infinity, and says null: in place. */
+function restoreInfinity(kind: QueryKind, answer: unknown): void {
+  if (answer === null) return
+  if (kind === 'metrics') restoreBounds(answer)
+  if (kind !== 'overview' && kind !== 'job') return
+  const { stages } = answer as { readonly stages: readonly { readonly tally?: Tally }[] }
+  for (const { tally } of stages) {
+    // No task of the stage waits.
+    if (tally !== undefined) tally.retryAt ??= Infinity
+  }
+}
+
+/** The last bound of each distribution. */
+function restoreBounds(value: unknown): void {
+  if (typeof value !== 'object' || value === null) return
+  for (const [name, one] of Object.entries(value)) {
+    if (name === 'bounds' && Array.isArray(one)) one.splice(-1, 1, one.at(-1) ?? Infinity)
+    else restoreBounds(one)
+  }
 }

@@ -35,6 +35,15 @@ export interface IndexState {
   unused: number
 }
 
+/** Of each list, when the oldest is asked for. What came back from a wait stands before older tasks. */
+export const FIRST_IN_LINE = 20
+const MOST_LISTS_LOOKED = 10_000
+
+/** How many lists were looked at so far. */
+export interface TasksLooked {
+  lists: number
+}
+
 /**
  * What one group has ready in one channel, at one priority; at all priorities in a queue that
  * ages. Groups take turns. Jobs without a group are one group.
@@ -434,6 +443,23 @@ export class ReadyChannel {
     this.#sweepPartitions()
     this.#suspects?.rankAgain()
     this.#lastChances?.rankAgain()
+  }
+
+  /** When the oldest of the first few tasks of each list was due; Infinity: none is ready. */
+  oldestDue(now: number, looked: TasksLooked): number {
+    let oldest = Infinity
+    for (const list of [this.finishing, ...this.#lists]) {
+      if (list.ready === 0) continue
+      if (looked.lists >= MOST_LISTS_LOOKED) return oldest
+      looked.lists += 1
+      const first: Task[] = []
+      list.collect(Infinity, FIRST_IN_LINE, first)
+      for (const task of first) {
+        if (task.dueAt < oldest && !missedStart(task, now)) oldest = task.dueAt
+      }
+    }
+    for (const one of this.suspects(true)) oldest = Math.min(oldest, one.oldestDue(now, looked))
+    return oldest
   }
 
   /** Forgets what is empty. The number of lists that are left. */

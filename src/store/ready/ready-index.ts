@@ -109,6 +109,21 @@ export class ReadyIndex {
     return this.#queues.get(queue)?.state.ready ?? 0
   }
 
+  /**
+   * When the oldest of those was due; null: there is none. It looks at the first few tasks of each list, and at so many
+   * lists at most.
+   */
+  oldestDueIn(queue: string): number | null {
+    const looked = { lists: 0 }
+    let oldest = Infinity
+    for (const stages of this.#queues.get(queue)?.byType.values() ?? []) {
+      for (const channel of stages.values()) {
+        oldest = Math.min(oldest, channel.oldestDue(this.#now, looked))
+      }
+    }
+    return oldest === Infinity ? null : oldest
+  }
+
   queueNames(): Iterable<string> {
     return this.#queues.keys()
   }

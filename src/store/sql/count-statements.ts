@@ -1,6 +1,6 @@
 /**
- * The statements of the read model by name: counts of jobs, which jobs have a label, and the states of
- * pipelines as they are counted. How to read the comments: `statements.ts`. Nothing is decided by them.
+ * The statements of the read model by name: counts of jobs, which jobs have a label, the states of
+ * pipelines as they are counted, and the questions that wait for people. How to read the comments: `statements.ts`. Nothing is decided by them.
  */
 export interface CountStatements {
   /** rows (COUNT_COLUMNS): added to the counts. */
@@ -20,6 +20,11 @@ export interface CountStatements {
    * and that no claim has given a turn yet. It reads so many.
    */
   readonly dueCounts: string
+  /**
+   * now, most, most channels, most of each → channel, when the oldest was due: of the first tasks of each channel and
+   * priority, of those without a turn, and of those that are parked. A channel may come more than once.
+   */
+  readonly oldestDue: string
   /** now, most → type, tags, counted, how many: pipelines whose state is another one by now. It reads so many. */
   readonly duePipelines: string
   /** most → how many leases are held, how many jobs are in quarantine; of segments it reads so many. */
@@ -50,4 +55,16 @@ export interface CountStatements {
   readonly deletePipelines: string
   /** → job, type, tags, counted of all. */
   readonly allPipelines: string
+
+  /** rows (list, since, position, stage, segment, name, job). */
+  readonly insertQuestions: string
+  /** rows (list, since, position, stage, segment, name). */
+  readonly deleteQuestions: string
+  /** list, since, position, stage, segment, name, most → job, since, position, stage, segment, name of those behind. */
+  readonly questionsBehind: string
+  /** list, since, position, stage, segment, name, most → all columns of those behind, in any list. */
+  readonly allQuestions: string
 }
+
+/** Of a row `x`: it has begun before, or may still begin. */
+export const STARTS_IN_TIME = (now: string): string => `(x.start_by is null or x.start_by > ${now})`

@@ -60,13 +60,16 @@ export function listStatements(dialect: ListDialect): Lists {
   return { oldest: inOrder('oldest'), newest: inOrder('newest') }
 }
 
+/** A plain job: the segments of one pipeline would come again and again. In other words than an index by type has. */
+const HOLDS_LEASE = 'expires_at is not null and stage + 1 = 0'
+
 /** position, job of the next ones. */
 function jobsOf(source: ListSource, dialect: ListDialect, direction: 'asc' | 'desc'): string {
   const { position, most, name } = dialect
   const ahead = `position ${direction === 'asc' ? '>' : '<'} ${position}`
-  const from = (table: string, condition: string): string => `
+  const from = (table: string, condition: string, rows = 'all'): string => `
       select * from (
-        select position, job from ${table} where ${condition} and ${ahead}
+        select ${rows} position, job from ${table} where ${condition} and ${ahead}
         order by position ${direction} limit ${most}
       ) as found`
   const pipelines = (...states: string[]): string[] =>
@@ -78,13 +81,18 @@ function jobsOf(source: ListSource, dialect: ListDialect, direction: 'asc' | 'de
     case 'all':
       return from('events', `type = 'JobSubmitted'`)
     case 'type':
-      return from('work', `type = ${name} and ${IS_OWN_ROW}`)
+      // What holds a lease is in the index of leases: by its type, it would be in there for a moment.
+      return together(
+        from('work', `type = ${name} and ${IS_OWN_ROW} and expires_at is null`),
+        from('work', `${HOLDS_LEASE} and type || '' = ${name}`),
+      )
     case 'key':
       return from('work', `key = ${name}`)
     case 'label':
       return from('labels', `label = ${name}`)
     case 'dead':
-      return together(from('work', `state = 'DEAD'`))
+      // Of a pipeline with many such segments, one.
+      return together(from('work', `state = 'DEAD'`, 'distinct'))
     case 'failed':
       return together(
         from('work', `${IS_LISTED_BY_STATE} and state = 'FAILED'`),
@@ -97,7 +105,7 @@ function jobsOf(source: ListSource, dialect: ListDialect, direction: 'asc' | 'de
       )
     case 'running':
       return together(
-        from('work', 'expires_at is not null'),
+        from('work', HOLDS_LEASE),
         ...pipelines('RUNNING', 'RETRYING', 'SUSPENDED', 'QUEUED', 'CREATED'),
       )
     case 'waiting':
@@ -110,7 +118,7 @@ function jobsOf(source: ListSource, dialect: ListDialect, direction: 'asc' | 'de
       )
     case 'succeeded':
       return together(
-        from('work', `${IS_LISTED_BY_STATE} and state = 'COMPLETED'`),
+        from('work', `over_at is not null and state = 'COMPLETED'`),
         ...pipelines('SUCCEEDED'),
       )
   }

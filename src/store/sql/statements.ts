@@ -117,12 +117,12 @@ export const WORK_CONSTRAINTS = `
 export const IS_OWN_ROW = 'stage + 0 = -1'
 
 /**
- * Jobs that are over, and those that wait for another attempt, a person or a message: one index for lists by these states,
- * because each index costs every change of a row. What waits for a worker is in none: it is changed again soon. SQLite uses
- * the index only where this stands word for word.
+ * Jobs that failed, and those that wait for another attempt, a person or a message: one index for lists by these states,
+ * because each index costs every change of a row. What waits for a worker is in none: it is changed again soon. Nor is what
+ * succeeded, which is most of all jobs. SQLite uses the index only where this stands word for word.
  */
 export const IS_LISTED_BY_STATE = `stage = -1
-      and (over_at is not null or (state = 'WAITING' and (attempt > 0 or channel is null)))`
+      and (state = 'FAILED' or (state = 'WAITING' and (attempt > 0 or channel is null)))`
 
 /** About calls that upkeep must look at: see `call-checks.ts`. */
 export interface CallStatements {

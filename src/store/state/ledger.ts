@@ -67,6 +67,7 @@ import { JobCounter } from './job-counts.ts'
 import { JobsByKey, LiveJobMap } from './live-job-map.ts'
 import type { Metrics } from '../store.ts'
 import { Meters } from './metrics.ts'
+import { OpenQuestions } from './open-questions.ts'
 import { QuarantinedJobs } from './quarantined-jobs.ts'
 import { ReadyIndex } from '../ready/ready-index.ts'
 import { StageTallies } from './stage-tallies.ts'
@@ -85,6 +86,7 @@ export class Ledger implements Indexes {
   readonly meters = new Meters()
   readonly counter = new JobCounter()
   readonly quarantined = new QuarantinedJobs((id) => this.inMemory(id))
+  readonly questions = new OpenQuestions()
   readonly #tallies = new StageTallies()
   #scheduleIds: readonly string[] = []
   readonly #dueCommands: DueCommands
@@ -476,6 +478,7 @@ export class Ledger implements Indexes {
   }
 
   #restoreTask(job: Job, task: Task): void {
+    if (task.waiting !== null) this.questions.update(job, task)
     if (isNeverTaken(task)) this.#dueCommands.taskCreated(task)
     if (isListed(job, task) && !this.#isParked(job, task)) this.ready.insert(task, job)
     if (task.lease === null) return
@@ -553,7 +556,7 @@ export class Ledger implements Indexes {
     const waits = job.task.waiting?.waits
     fold(this.world, entry)
     this.counter.update(job, this.#now)
-    this.#noteCalls(entry, job, job.task, waits)
+    this.#noteWaits(entry, job, job.task, waits)
     this.#updateIndexes(job, job.task, entry.at)
     return job
   }
@@ -588,7 +591,7 @@ export class Ledger implements Indexes {
       this.counter.note(job, this.#now)
       applyToTask(task, entry)
       this.counter.update(job, this.#now)
-      this.#noteCalls(entry, job, task, waits)
+      this.#noteWaits(entry, job, task, waits)
       return this.#updateIndexes(job, task, entry.at, entry.type === 'ExecutionSuspended')
     }
     // Its other segments will ask for the spec soon.
@@ -596,13 +599,15 @@ export class Ledger implements Indexes {
     this.#tallies.subtractTask(task)
     applyToTask(task, entry)
     this.#tallies.addTask(task, before.state === 'WAITING' ? before.dueAt : null)
-    this.#noteCalls(entry, job, task, waits)
+    this.#noteWaits(entry, job, task, waits)
     if (before.state !== task.state) this.#pipelineChanged(job)
     else if (before.dueAt !== task.dueAt) this.#countPipeline(job)
     this.#updateIndexes(job, task, entry.at)
   }
 
-  #noteCalls(entry: Entry, job: Job, task: Task, waits: readonly Wait[] | undefined): void {
+  /** `waits`: those that it had BEFORE the entry was applied. */
+  #noteWaits(entry: Entry, job: Job, task: Task, waits: readonly Wait[] | undefined): void {
+    if (task.waiting !== null || waits !== undefined) this.questions.update(job, task)
     const checks = checksAfter(entry, job, task, waits)
     if (checks.length > 0) this.#dueCommands.callsChanged(checks)
   }

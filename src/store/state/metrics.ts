@@ -4,7 +4,14 @@
  * They are kept in memory and follow from the entries that were decided here, not from those that
  * were replayed. A query is answered when what was counted is durable, as with every other read.
  */
-import type { Entry, Job, JobSubmitted, Rejection, TaskEntry } from '../../kernel/index.ts'
+import type {
+  Entry,
+  Job,
+  JobSubmitted,
+  PendingWait,
+  Rejection,
+  TaskEntry,
+} from '../../kernel/index.ts'
 import type { Distribution, Metrics, Traffic } from '../store.ts'
 import { typeOf } from './job-with-stored-spec.ts'
 import type { TaskSnapshot } from './task-snapshot.ts'
@@ -19,6 +26,8 @@ export class Meters {
   readonly #entries: Record<string, number> = {}
   readonly #refused: Record<string, number> = {}
   readonly #byQueue = new Map<string, Map<string, Meter>>()
+  #unknown = 0
+  readonly #suspensions = { sleep: 0, message: 0, question: 0, call: 0 }
   #count = 0
   /** The one that was asked for last: mostly, the next one is the same. */
   #last = new Meter('', '')
@@ -38,6 +47,7 @@ export class Meters {
     queue: string,
   ): void {
     this.#note(entry)
+    if ('settled' in entry) this.#unknown += entry.settled.length
     if (isDead && before.state !== 'DEAD') this.#meter(queue, typeOf(job)).quarantined += 1
     switch (entry.type) {
       case 'LeaseGranted': {
@@ -58,6 +68,9 @@ export class Meters {
         if (before.lease !== null) meter.runMs.add(entry.at - before.lease.grantedAt)
         return
       }
+      case 'ExecutionSuspended':
+        for (const wait of entry.waits) this.#suspensions[kindOf(wait)] += 1
+        return
       case 'LeaseExpired':
       case 'LeaseRevoked':
         this.#meter(queue, typeOf(job)).lost += 1
@@ -87,6 +100,8 @@ export class Meters {
       refused: { ...this.#refused },
       traffic,
       durableUs: this.durableUs.distribution,
+      unknownOutcomes: this.#unknown,
+      suspensions: { ...this.#suspensions },
       leases,
       quarantined,
     }
@@ -111,6 +126,12 @@ export class Meters {
     this.#last = meter
     return meter
   }
+}
+
+function kindOf({ callee, ask, message }: PendingWait): keyof Metrics['suspensions'] {
+  if (callee !== null) return 'call'
+  if (message === null) return 'sleep'
+  return ask === null ? 'message' : 'question'
 }
 
 class Meter {

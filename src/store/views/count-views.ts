@@ -72,6 +72,7 @@ export function countsAnswer(
 export function queueSummaries(
   configured: Iterable<Queue>,
   rows: Iterable<CountRow>,
+  oldestDueIn: (queue: string) => number | null,
 ): QueueSummary[] {
   const byName = new Map<
     string,
@@ -91,7 +92,12 @@ export function queueSummaries(
     else if (row.dimension === 'segment') addSegments(of(createQueue(row.queue)).segments, row)
   }
   return [...byName.values()]
-    .map(({ queue, states, segments }) => ({ queue, states: states as StateCounts, segments }))
+    .map(({ queue, states, segments }) => ({
+      queue,
+      states: states as StateCounts,
+      segments,
+      oldestDueAt: oldestDueIn(queue.name),
+    }))
     .toSorted((a, b) => (a.queue.name < b.queue.name ? -1 : 1))
 }
 

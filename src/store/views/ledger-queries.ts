@@ -31,6 +31,7 @@ import {
 } from './count-views.ts'
 import { Examination } from './examination.ts'
 import { quarantinePage } from './job-pages.ts'
+import { questionsPage } from './question-pages.ts'
 import { sessionLease } from './session-lease.ts'
 import {
   endedOf,
@@ -86,9 +87,12 @@ export function ledgerQueries(
     },
     counts: (query) => ledgerCounts(ledger, query),
     queues: () => {
-      return queueSummaries(ledger.world.queues.values(), queueRows(ledger))
+      return queueSummaries(ledger.world.queues.values(), queueRows(ledger), (queue) =>
+        ledger.ready.oldestDueIn(queue),
+      )
     },
     quarantine: (query) => quarantinePage(ledger, query),
+    questions: (query) => questionsPage(ledger, query),
     queue: ({ queue }) => queueView(ledger, queue),
     limit: ({ key }) => limitView(ledger, key),
     'session-leases': () => ledger.leases.all().flatMap((task) => sessionLease(task) ?? []),

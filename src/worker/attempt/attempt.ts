@@ -15,7 +15,7 @@ import type {
   Runnable,
   SubmitDefaults,
 } from '../../definition/index.ts'
-import type { Command, Failure, LeaseAddress, Payload } from '../../kernel/index.ts'
+import type { CallerRef, Command, Failure, LeaseAddress, Payload } from '../../kernel/index.ts'
 import { childId, LIMITS, PawlError } from '../../kernel/index.ts'
 import type { Timing } from '../../store/clock.ts'
 import type { CommandBatcher } from '../../store/command-batcher.ts'
@@ -61,6 +61,8 @@ export interface AttemptParts {
   readonly workerEvents: WorkerEvents
   /** Called AFTER a report on a task of a pipeline: another stage may be due. */
   readonly onStageReport: () => void
+  /** Called AFTER the end of a callee was told to the job that waits for it. */
+  readonly onCallAnswered: () => void
   /** Called when the lease of an attempt is lost that waits: it must not begin. */
   readonly onLostWaiting: (attempt: Attempt) => void
   /** Called once an attempt, when its handler has ended: another may run while this one reports. */
@@ -89,6 +91,8 @@ export class Attempt implements HandlerPort, LeaseHolder {
   #hasBegun = false
   #isDead = false
   #isHandled = false
+  /** It was answered that the task is over: committed, with every effect finished. */
+  #isTaskOver = false
   /** The worker has no time left, whatever else stopped the handler before. */
   #isShutDown = false
 
@@ -139,14 +143,14 @@ export class Attempt implements HandlerPort, LeaseHolder {
         return
       keeper.begin(this.#held)
       if (commit === null) await this.#runAndCommit()
-      else await this.#finishEffects(commit.unfinished)
+      else this.#isTaskOver = await this.#finishEffects(commit.unfinished)
     } catch (error) {
       // The store could not answer. The lease will run out, and the log says what holds.
       onError(error as Error)
     } finally {
       this.#dropLease()
       this.#endHandler()
-      if (this.#mayConcernOthers) this.#parts.onStageReport()
+      this.#tellOthers()
       this.#parts.onOver(this)
     }
   }
@@ -245,9 +249,9 @@ export class Attempt implements HandlerPort, LeaseHolder {
       return this.#fail(this.#failureBy(error.cause))
     }
     if (answer.rejection !== null) return this.#fail(failureReport(refusal(answer.rejection)))
-    if (answer.verdict === 'committed' && hasEffects) {
-      await this.#finishEffects(promisedEffects(this.#address, effects))
-    }
+    if (answer.verdict !== 'committed') return
+    this.#isTaskOver =
+      !hasEffects || (await this.#finishEffects(promisedEffects(this.#address, effects)))
   }
 
   async #continue(input: Payload): Promise<void> {
@@ -464,7 +468,8 @@ export class Attempt implements HandlerPort, LeaseHolder {
     await this.#reportUntilAnswered({ type: 'FailTask', error, ...retryAfter })
   }
 
-  async #finishEffects(unfinished: readonly UnfinishedEffect[]): Promise<void> {
+  /** Whether none is left. */
+  async #finishEffects(unfinished: readonly UnfinishedEffect[]): Promise<boolean> {
     for (const effect of unfinished) {
       if (effect.state === 'HELD') continue
       // A worker that may have lost the lease must not act.
@@ -475,14 +480,16 @@ export class Attempt implements HandlerPort, LeaseHolder {
           : await this.#submitChild(effect)
       if (next === 'stopped') return this.#leaveEffects()
       // `later`: left as it is until the lease runs out. The next worker tries again.
-      if (next !== 'next') return
+      if (next !== 'next') return false
     }
+    return unfinished.every(({ state }) => state !== 'HELD')
   }
 
   /** No effect runs: a worker that shuts down gives the lease back. */
-  async #leaveEffects(): Promise<void> {
+  async #leaveEffects(): Promise<false> {
     if (this.#abortHandle.reason === 'shutdown')
       await this.#reportUntilAnswered({ type: 'ReleaseLease' })
+    return false
   }
 
   async #carryOut(effect: UnfinishedEffect): Promise<Next> {
@@ -551,6 +558,28 @@ export class Attempt implements HandlerPort, LeaseHolder {
     return 'over'
   }
 
+  /** Never throws. */
+  #tellOthers(): void {
+    const { caller, stageName } = this.claimed
+    if (this.#isTaskOver && caller !== null && stageName === null) void this.#answerCaller(caller)
+    else if (this.#mayConcernOthers) this.#parts.onStageReport()
+  }
+
+  /**
+   * Whoever writes the end of a callee tells the job that waits for it. Upkeep would, too, but it asks the store first
+   * what is due. It still does where this fails, or where that job waits no more.
+   */
+  async #answerCaller({ job, stage, segment, name }: CallerRef): Promise<void> {
+    const { batcher, onCallAnswered, onStageReport } = this.#parts
+    try {
+      const { verdict } = await batcher.send({ type: 'AnswerCall', job, stage, segment, name })
+      if (verdict === 'committed') onCallAnswered()
+      else onStageReport()
+    } catch {
+      onStageReport()
+    }
+  }
+
   /** A stage may be opened, or a job that waits for this one may be told. */
   get #mayConcernOthers(): boolean {
     return this.claimed.stageName !== null || this.claimed.caller !== null
@@ -599,8 +628,8 @@ export class Attempt implements HandlerPort, LeaseHolder {
     ask: EffectRequest['ask'],
   ): ReturnType<Executor['runEffect']> {
     const { job: id, lease: fence } = this.#address
-    const { type, stageName: stage } = this.claimed
-    const request = { name, ask, input, key, fence, job: { id, type }, stage }
+    const { type, stageName: stage, metadata } = this.claimed
+    const request = { name, ask, input, key, fence, job: { id, type }, stage, metadata }
     const { executor, artifacts } = this.#parts
     return executor.runEffect(this.#definition, request, artifacts, this.#abortHandle)
   }

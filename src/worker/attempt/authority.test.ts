@@ -412,6 +412,7 @@ function parts(why: string): WorkerParts & { errors: Error[]; waits: number[] } 
     },
     artifacts: memoryPlace(),
     onStageReport: () => undefined,
+    onCallAnswered: () => undefined,
     workerEvents: {
       progress: () => undefined,
       log: () => undefined,

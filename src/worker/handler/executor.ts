@@ -23,6 +23,8 @@ export interface EffectRequest {
   readonly job: { readonly id: string; readonly type: string }
   /** The stage whose commit promised it; null: a plain job. */
   readonly stage: string | null
+  /** Of the job; null: none. */
+  readonly metadata: Payload | null
 }
 
 export type EffectOutcome =

@@ -17,6 +17,7 @@ import {
 } from '../../definition/index.ts'
 import type { Payload, Wait, WaitSpec } from '../../kernel/index.ts'
 import { LIMITS } from '../../kernel/index.ts'
+import { isWritable } from '../../kernel/wellformed.ts'
 import { waitMs } from './sleep-terms.ts'
 import type { WaitTerms } from './wait-nodes.ts'
 
@@ -142,7 +143,18 @@ function questionOf(name: string, options: WaitForOptions, written: string): Que
     )
   }
   const people = typeof who === 'string' ? [who] : [...who]
+  if (people.length > LIMITS.people || !people.every(isName)) {
+    throw new InvalidDefinition(
+      `\`for\` of ${written} is the name of a person or a group, or at most ${LIMITS.people} of them, each of at most ${LIMITS.nameChars} characters.`,
+    )
+  }
   return { ask, for: people, name, quorum: quorum ?? 1, notBySubmitter }
+}
+
+function isName(name: unknown): boolean {
+  return (
+    typeof name === 'string' && name !== '' && name.length <= LIMITS.nameChars && isWritable(name)
+  )
 }
 
 function assertListed(definition: Runnable, message: AnyMessage): void {

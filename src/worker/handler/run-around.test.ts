@@ -49,7 +49,7 @@ it('they see each run of a handler and of its effects, and how it ended, the fir
   expect(runs).toMatchObject([
     { job: { id: handle.id, type: 'twice' }, attempt: 1, effect: null, metadata: { trace: 't' } },
     { attempt: 2 },
-    { effect: 'log', attempt: null, stage: null },
+    { effect: 'log', attempt: null, stage: null, metadata: { trace: 't' } },
   ])
 })
 

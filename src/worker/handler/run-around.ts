@@ -4,7 +4,7 @@
  * These see that it begins and how it ends, and change neither what it is given nor what it gives. With isolation
  * they run in the worker's thread, around the child.
  */
-import { InvalidDefinition, shown } from '../../definition/index.ts'
+import { fromJson, InvalidDefinition, shown } from '../../definition/index.ts'
 import type { AbortHandle } from '../abort-handle.ts'
 import type { HandlerRun, HandlerRunEnd, Middleware } from '../middleware.ts'
 import type { Died, EffectOutcome, Executor } from './executor.ts'
@@ -40,7 +40,8 @@ export function withMiddleware(
     },
     runEffect: (definition, request, artifacts, abortHandle) => {
       const { job, stage, name: effect } = request
-      const run = { job, stage, effect, attempt: null, metadata: undefined }
+      const metadata = request.metadata === null ? undefined : fromJson(request.metadata)
+      const run = { job, stage, effect, attempt: null, metadata }
       return around(withSignal(run, abortHandle), () =>
         executor.runEffect(definition, request, artifacts, abortHandle),
       )
@@ -88,9 +89,10 @@ const NO_NEXT =
 
 function endOf(outcome: RunOutcome): HandlerRunEnd {
   const isSuspended = outcome.kind === 'suspended'
-  if (outcome.kind === 'failure') return { isDone: false, isSuspended, error: outcome.failure }
-  if (outcome.kind !== 'died') return { isDone: !isSuspended, isSuspended, error: null }
-  return { isDone: false, isSuspended, error: failureOf(childDied(outcome)) }
+  const end = { isDone: false, isSuspended, isSnoozed: false, error: null }
+  if (outcome.kind === 'died') return { ...end, error: failureOf(childDied(outcome)) }
+  if (outcome.kind !== 'failure') return { ...end, isDone: !isSuspended }
+  return { ...end, isSnoozed: outcome.retryAfter?.free === true, error: outcome.failure }
 }
 
 /** The promise of a handler that is suspended never settles: what is around it goes on all the same. */

@@ -33,6 +33,7 @@ const EFFECT = {
   fence: 1,
   job: { id: 'j', type: 'work' },
   stage: null,
+  metadata: null,
 } as const
 
 /** A child that does what the test says. */

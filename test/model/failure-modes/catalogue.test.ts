@@ -6,7 +6,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { listGuards } from '../../../src/kernel/index.ts'
-import { COMMIT_FENCE } from './rules-left-out.ts'
+import { COMMIT_FENCE } from '../../../src/lab/rules-left-out.ts'
 
 const HERE = import.meta.dirname
 const PAGE = readFileSync(join(HERE, '../../../docs/failure-modes.md'), 'utf8')

@@ -175,6 +175,9 @@ const BARE: Readonly<Record<string, string>> = {
     'a stalled transaction that was rolled back: the connection makes a conflict of it',
   'src/store/http/transport.ts':
     'a connection that ended, or was ended: the cause of ServerUnreachable',
+  'src/push/receive.ts': 'no keys: a mistake at the receiving end, which imports nothing of Pawl',
+  'src/server/push-job.ts':
+    'a function that did not answer well: it becomes the failure of the attempt',
   'src/server/listener.ts': 'a path that is none: it becomes a RequestRefused at once',
   'src/store/directory/directory-state.ts':
     'something is written to a folder that is only read: nothing is',

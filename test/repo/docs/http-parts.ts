@@ -26,20 +26,22 @@ const GROUPS: readonly (readonly [title: string, pattern: RegExp])[] = [
   ['Messages and questions', /^(?:messages|inbox)\./],
   ['Many jobs', /^(?:bulk|past|quarantine)\.|^counts$/],
   ['Queues, limits, schedules and workers', /^(?:queues|limits|schedules|workers)\./],
-  ['Health', /^(?:health|metrics|healthz|readyz|caller|openapi)$/],
+  ['Health', /^(?:health|metrics|metrics\.text|healthz|readyz|caller|openapi)$/],
   ['Commands, claims and the log', /^store\./],
   ['Presence', /^presence\./],
   ['Queries', /^query\./],
 ]
 
-function rolesText(roles: readonly Role[]): string {
-  return [...roles, 'admin'].map(mono).join(', ')
-}
-
-const KINDS: Readonly<Record<Exclude<OperationKind, 'call'>, string>> = {
+const KINDS: Readonly<Record<OperationKind, string | null>> = {
+  call: null,
   poll: 'A poll: `waitMs` says how long it may be held',
   long: 'Answers when all of it is done, and stops if the caller goes away',
+  text: 'Answers with text, not JSON',
   events: 'Server-sent events',
+}
+
+function rolesText(roles: readonly Role[]): string {
+  return [...roles, 'admin'].map(mono).join(', ')
 }
 
 function commandText({ words, positional }: CommandTerms): string {
@@ -47,16 +49,28 @@ function commandText({ words, positional }: CommandTerms): string {
 }
 
 function section(operation: Operation): string {
-  const { name, method, path, says, changes, roles, errors, example, kind, output, command } =
-    operation
+  const {
+    name,
+    method,
+    path,
+    says,
+    changes,
+    roles,
+    errors,
+    example,
+    kind,
+    output,
+    command,
+    scope,
+  } = operation
   const who = PUBLIC_OPERATIONS.has(name) ? 'no token' : rolesText(roles)
   const lines = [
     `#### ${mono(name)}`,
     `${mono(`${method} ${path}`)}: ${says}`,
     [
-      `- Roles: ${who}`,
+      `- Roles: ${who}. Scope: ${mono(scope)}`,
       `- Changes: ${changes ?? 'nothing'}`,
-      ...(kind === 'call' ? [] : [`- ${KINDS[kind]}`]),
+      ...(KINDS[kind] === null ? [] : [`- ${KINDS[kind]}`]),
       'words' in command
         ? `- Command: ${mono(commandText(command))}`
         : `- No command: ${command.none}`,

@@ -446,6 +446,7 @@ export const LIMIT_MEANINGS: { readonly [L in keyof typeof LIMITS]: string } = {
   streams: 'Streams of a task',
   streamValues: 'Values of a stream that one append carries',
   streamLength: 'Values of a stream',
+  people: 'People and groups that one question is for',
   leasesAfterSuspension: 'Leases of a task that a suspension or a continuation leaves in mind',
   errorChars: "Characters of an error's message, and of its stack",
   reasonChars: "Characters of an operator's reason",

@@ -22,6 +22,9 @@ const STORE_FILES = ['MARK', 'LOCK', 'OWNER']
 /** Codes of failures that nobody threw: see the page of errors. */
 const FAILURE_CODES = ['TimedOut', 'ThrownValue', 'ChildDied', 'NotAnswered']
 
+/** What a program is given by its environment. */
+const ENVIRONMENT = ['PAWL_URL', 'PAWL_TOKEN']
+
 const EXPORT = /\bexport\s+(?:class|interface|type|const|(?:async\s+)?function)\s+(\w+)/g
 const INTERFACE = /\binterface\s+(\w+)(?:\s+extends\s+([\w\s,]+?))?\s*\{\n([\s\S]*?)\n\}/g
 const CLASS = /\bclass\s+(\w+)[^{]*\{\n([\s\S]*?)\n\}/g
@@ -43,6 +46,7 @@ export function knownNames(files: readonly SourceFile[]): ReadonlySet<string> {
     ...REJECTION_CODES,
     ...STORE_FILES,
     ...FAILURE_CODES,
+    ...ENVIRONMENT,
     ...Object.keys(SERVER_PROBLEMS),
     ...guards,
     ...sources.flatMap((code) => [...code.matchAll(EXPORT)].map((match) => match[1] as string)),

@@ -41,6 +41,10 @@ const FILE_NAME = /^\/\/ ([a-z0-9-]+\.ts)\n/
 export const ENTRANCES: Readonly<Record<string, string>> = {
   pawl: 'src/index.ts',
   'pawl/kernel': 'src/kernel/index.ts',
+  'pawl/push': 'src/push/index.ts',
+  'pawl/conformance': 'src/conformance/index.ts',
+  'pawl/opentelemetry': 'src/observe/opentelemetry/index.ts',
+  'pawl/metrics': 'src/observe/metrics/index.ts',
   'pawl/server': 'src/server/index.ts',
   'pawl/store': 'src/store/index.ts',
   'pawl/testing': 'src/testing/index.ts',

@@ -1,5 +1,5 @@
 /**
- * `npm run docs`: writes the generated parts of `docs/model.md` and `docs/http.md` anew.
+ * `npm run docs`: writes the generated parts of `docs/model.md`, `docs/http.md` and the guide anew.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -7,8 +7,13 @@ import { ROOT } from '../tidy/tree.ts'
 import { rewrite } from './blocks.ts'
 import { modelParts } from './generate.ts'
 import { httpParts } from './http-parts.ts'
+import { metricsParts } from './metrics-parts.ts'
 
-const PAGES = { 'model.md': modelParts, 'http.md': httpParts }
+const PAGES = {
+  'model.md': modelParts,
+  'http.md': httpParts,
+  'guide/22-observing.md': metricsParts,
+}
 
 for (const [name, parts] of Object.entries(PAGES)) {
   const path = join(ROOT, 'docs', name)

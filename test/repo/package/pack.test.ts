@@ -127,9 +127,17 @@ describe('the package', () => {
     const manifest = JSON.parse(await readFile('package.json', 'utf8')) as { exports: object }
     const names = Object.keys(manifest.exports).map((path) => path.replace('.', 'pawl'))
     expect(names).toContain('pawl')
-    const code = names.map((name) => `await import('${name}')`).join('\n')
-    const ran = await node(app, '--input-type=module', '--eval', code)
+    const importing = (some: readonly string[]): Promise<Ran> => {
+      const code = some.map((name) => `await import('${name}')`).join('\n')
+      return node(app, '--input-type=module', '--eval', code)
+    }
+    const needsPeer = 'pawl/opentelemetry'
+    const ran = await importing(names.filter((name) => name !== needsPeer))
     expect(ran).toEqual({ code: 0, output: '' })
+    const { code, output } = await importing([needsPeer])
+    expect([code, output]).toEqual([1, expect.stringContaining("'@opentelemetry/api'")])
+    await link(app, '@opentelemetry/api')
+    expect(await importing([needsPeer])).toEqual({ code: 0, output: '' })
   })
 
   it('loads nothing of the server, nor of the protocol, unless it is asked for', async () => {
@@ -154,6 +162,8 @@ describe('the package', () => {
     const marks = ['Says which store this is', 'createHandler() needs', 'The call was ended.']
     expect(marks.filter((mark) => own.includes(mark))).toEqual([])
     expect(marks.filter((mark) => server.includes(mark))).toEqual(marks.slice(0, 2))
+    expect(own).not.toContain('observe() takes an engine')
+    expect(own).not.toContain('runConformance() takes')
     expect(own).toContain('said where the server opens its store')
   })
 

@@ -22,11 +22,11 @@ import { temporaryFolder } from '../../support/engines.ts'
 const TOKEN = 'token-that-may-submit-and-work'
 const BODY_BYTES = 20_000
 /** Requests that are HTTP, a few at a time on connections that are kept, and those that are not. */
-const WELL_FORMED = IS_LONG ? 200_000 : 20_000
-const MALFORMED = IS_LONG ? 20_000 : 2_000
-const PER_CONNECTION = 50
+const WELL_FORMED = IS_LONG ? 200_000 : 46_000
+const MALFORMED = IS_LONG ? 20_000 : 4_000
+const PER_CONNECTION = 400
 const CONNECTIONS = 16
-const AT_ONCE = 10
+const AT_ONCE = 40
 /** The connection ended without an answer. */
 const SILENT = 0
 const MEGABYTE = 1_048_576

@@ -72,6 +72,18 @@ describe('over HTTP', () => {
     expect((await pawl.get(id))?.state).toBe('FAILED')
   })
 
+  it('is measured as text, for callers that may read', async () => {
+    const token = 'token-that-may-read-0123'
+    const { pawl, server } = await served({ tokens: [{ token, roles: ['read'] }] })
+    await pawl.submit(fails)
+    expect((await fetch(`${server.url}/metrics`)).status).toBe(401)
+    const answer = await fetch(`${server.url}/metrics`, {
+      headers: { authorization: `Bearer ${token}` },
+    })
+    expect(answer.headers.get('content-type')).toBe('text/plain; version=0.0.4; charset=utf-8')
+    expect(await answer.text()).toContain('pawl_queue_waiting{queue="default"} 1\n')
+  })
+
   it('queues, schedules, workers, health and metrics are shown', async () => {
     const { pawl, server, call } = await served()
     const { url } = server

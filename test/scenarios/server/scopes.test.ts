@@ -346,7 +346,7 @@ describe('a token for one message', () => {
     const { pawl, call } = await prepared()
     pawl.work([waits])
     const { id } = await pawl.submit(waits)
-    await expect.poll(async () => (await pawl.inbox()).length).toBe(1)
+    await expect.poll(async () => (await pawl.inbox()).questions.length).toBe(1)
     const made = { key: KEY, job: id, question: 'approve', by: 'ada' }
     const answer = { job: id, name: 'approve', value: true }
     const past = messageLink({ ...made, until: new Date(Date.now() - 1_000) })

@@ -4,6 +4,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { Pawl } from '../../../src/index.ts'
 import {
+  effect,
   job,
   JobFailed,
   JobWasCancelled,
@@ -180,8 +181,21 @@ describe.each(OWN_ENGINES)('calls %s', (_name, open) => {
     expect(await said('job')).toContain('was given no job to call')
     expect(await said('key')).toContain('There is no option `key` of call(')
   })
+})
 
-  it('come from the callee to the caller within 20 ms, half of the time', async () => {
+/** Of one submit that nothing waits with: what this machine takes for a few trips to the store now. */
+async function submitMs(pawl: Pawl): Promise<number> {
+  const began = performance.now()
+  await pawl.submit(double, 1, { hold: true })
+  return performance.now() - began
+}
+
+function median(times: readonly number[]): number {
+  return times.toSorted((a, b) => a - b)[Math.floor(times.length / 2)] as number
+}
+
+describe.each(EVERY_ENGINE)('the end of a callee %s', (_name, open) => {
+  it('comes to its caller within 20 ms, half of the time', async () => {
     const pawl = await open()
     let ended = 0
     const took: number[] = []
@@ -197,9 +211,14 @@ describe.each(OWN_ENGINES)('calls %s', (_name, open) => {
       },
     })
     pawl.work([caller, callee])
-    for (let i = 0; i < 15; i++) await (await pawl.submit(caller)).result()
-    const p50 = took.toSorted((a, b) => a - b)[7] as number
-    expect(p50).toBeLessThan(20)
+    const trips: number[] = []
+    for (let i = 0; i < 15; i++) {
+      trips.push(await submitMs(pawl))
+      await (await pawl.submit(caller)).result()
+    }
+    expect(took).toHaveLength(15)
+    // Three transactions, one after the other, and no pause in between: a machine that has much to do takes longer for each.
+    expect(median(took)).toBeLessThan(Math.max(20, 8 * median(trips)))
   })
 })
 
@@ -218,6 +237,49 @@ describe('a worker', () => {
     mayAsk.resolve()
     pawl.work([double])
     expect(await handle.result()).toBe(4)
+  })
+
+  it('tells the caller that its callee is over: upkeep is only the net', async () => {
+    const { pawl, store } = hookedEngine()
+    const mayAsk = deferred()
+    onTestFinished(async () => {
+      mayAsk.resolve()
+      await pawl.close()
+    })
+    store.beforeQuery = async ({ kind }) => {
+      if (kind === 'upkeep') await mayAsk.promise
+    }
+    const caller = job('caller', { run: async ({ call }) => call('double', double, 2) })
+    const noted: unknown[] = []
+    const note = effect('note', {
+      input: typed<number>(),
+      idempotent: true,
+      run: (input) => noted.push(input),
+    })
+    const careful = job('careful', {
+      effects: [note],
+      run: ({ commit }) => commit(7, [note(7)]),
+    })
+    const other = job('other', { run: async ({ call }) => [await call('it', careful), noted] })
+    pawl.work([caller, double, other, careful])
+    expect(await (await pawl.submit(caller)).result()).toBe(4)
+    const answered = (await pawl.submit(other)).result()
+    expect(await answered).toEqual([7, [7]])
+  })
+
+  it('whose word about a callee does not come through leaves it to upkeep', async () => {
+    const { pawl, store } = hookedEngine()
+    onTestFinished(() => pawl.close())
+    let lost = 0
+    store.beforeExecute = (commands) => {
+      if (!commands.some(({ type }) => type === 'AnswerCall') || lost > 0) return
+      lost += 1
+      throw new Error('The store is away.')
+    }
+    const caller = job('caller', { run: async ({ call }) => call('double', double, 2) })
+    pawl.work([caller, double])
+    expect(await (await pawl.submit(caller)).result()).toBe(4)
+    expect(lost).toBe(1)
   })
 })
 

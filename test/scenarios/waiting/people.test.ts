@@ -39,7 +39,7 @@ const refund = job('refund', {
 })
 
 async function asked(pawl: Pawl, count: number): Promise<void> {
-  await expect.poll(async () => (await pawl.inbox()).length).toBe(count)
+  await expect.poll(async () => (await pawl.inbox()).questions.length).toBe(count)
 }
 
 describe.each(EVERY_ENGINE)('a question %s', (_name, open) => {
@@ -50,7 +50,9 @@ describe.each(EVERY_ENGINE)('a question %s', (_name, open) => {
     await asked(pawl, 1)
     const second = await pawl.submit(refund, 8)
     await asked(pawl, 2)
-    const [item, next] = await pawl.inbox({ for: 'finance' })
+    const {
+      questions: [item, next],
+    } = await pawl.inbox({ for: 'finance' })
     expect(item).toMatchObject({
       job: handle.id,
       type: 'refund',
@@ -66,12 +68,12 @@ describe.each(EVERY_ENGINE)('a question %s', (_name, open) => {
     })
     expect(item?.until?.getTime()).toBe((item?.since.getTime() ?? 0) + 2 * 86_400_000)
     expect(next?.job).toBe(second.id)
-    expect(await pawl.inbox({ for: 'legal' })).toEqual([])
+    expect(await pawl.inbox({ for: 'legal' })).toEqual({ questions: [], next: null })
     if (item === undefined) throw new Error('No question.')
     await expect(pawl.answer(item, { ok: 'yes' }, { by: 'ada' })).rejects.toMatchObject({
       code: 'InvalidValue',
     })
-    expect(await pawl.inbox({ job: handle.id })).toHaveLength(1)
+    expect((await pawl.inbox({ job: handle.id })).questions).toHaveLength(1)
     await pawl.answer(item, { ok: true }, { by: 'ada', reason: 'a regular' })
     expect(await handle.result()).toBe(true)
     const sent = (await pawl.history(handle.id)).find(({ type }) => type === 'MessageSent')
@@ -82,7 +84,7 @@ describe.each(EVERY_ENGINE)('a question %s', (_name, open) => {
     // A program may answer with a message, too.
     await pawl.send(second.id, approval, { ok: false })
     expect(await second.result()).toBe(false)
-    expect(await pawl.inbox()).toEqual([])
+    expect((await pawl.inbox()).questions).toEqual([])
   })
 })
 
@@ -105,7 +107,9 @@ describe.each(OWN_ENGINES)('questions %s', (_name, open) => {
     )
     await pawl.answer(question, { ok: true }, { by: 'ada' })
     await pawl.answer(question, { ok: false }, { by: 'ada' })
-    const [item] = await pawl.inbox()
+    const {
+      questions: [item],
+    } = await pawl.inbox()
     expect(item).toMatchObject({ quorum: 2, answers: 1 })
     await pawl.answer(question, { ok: false }, { by: 'eve' })
     expect(await handle.result()).toEqual([true, false])
@@ -132,7 +136,7 @@ describe.each(OWN_ENGINES)('questions %s', (_name, open) => {
     ])
     expect(answers.map(({ status }) => status)).toEqual(['fulfilled', 'rejected'])
     pawl.work([steps])
-    await expect.poll(async () => (await pawl.inbox())[0]?.name).toBe('director')
+    await expect.poll(async () => (await pawl.inbox()).questions[0]?.name).toBe('director')
     await expect(pawl.answer(manager, { ok: true }, { by: 'max' })).rejects.toMatchObject({
       code: 'AnswerRefused',
     })
@@ -177,6 +181,8 @@ describe.each(OWN_ENGINES)('questions %s', (_name, open) => {
     expect(await said({ ask: 7 })).toContain('is a text')
     expect(await said({ ask: 'x', onTimeout: 'fail' })).toContain('needs a `timeout`')
     expect(await said({ ask: 'x', timeout: 1, onTimeout: 'later' })).toContain(`is 'fail' or`)
+    expect(await said({ ask: 'x', for: ['finance', ''] })).toContain('the name of a person')
+    expect(await said({ ask: 'x', for: 'x'.repeat(257) })).toContain('the name of a person')
     expect(await said({ asks: 'x' })).toContain('There is no option `asks`')
     const nowhere = { job: 'nowhere', name: 'x' }
     await expect(pawl.answer(nowhere, 1, { by: 'ada' })).rejects.toMatchObject({
@@ -184,5 +190,7 @@ describe.each(OWN_ENGINES)('questions %s', (_name, open) => {
     })
     await expect(pawl.answer(nowhere, 1, {} as never)).rejects.toThrow('says who answers')
     await expect(pawl.inbox({ who: 'ada' } as never)).rejects.toThrow('no option `who`')
+    await expect(pawl.inbox({ for: ['ada'] } as never)).rejects.toThrow('is one name')
+    await expect(pawl.inbox({ after: 'nowhere' })).rejects.toThrow('`next` of a page')
   })
 })

@@ -214,8 +214,8 @@ describe.each(OWN_ENGINES)('a suspended run %s', (_name, open) => {
     })
     await (await pawl.submit(nap)).result()
     expect(ends).toEqual([
-      { isDone: false, isSuspended: true, error: null },
-      { isDone: true, isSuspended: false, error: null },
+      { isDone: false, isSuspended: true, isSnoozed: false, error: null },
+      { isDone: true, isSuspended: false, isSnoozed: false, error: null },
     ])
   })
 })

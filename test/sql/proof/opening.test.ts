@@ -67,7 +67,7 @@ const GRANTS = (schema: string, role: string): readonly string[] => [
   `grant insert on ${schema}.events to ${role}`,
   `grant insert, update, delete on ${schema}.work, ${schema}.tallies, ${schema}.limits, ${schema}.group_turns,
     ${schema}.counts, ${schema}.count_changes,
-    ${schema}.labels, ${schema}.pipelines to ${role}`,
+    ${schema}.labels, ${schema}.pipelines, ${schema}.questions to ${role}`,
   `grant insert, update on ${schema}.queues, ${schema}.schedules to ${role}`,
   `grant usage, select on sequence ${schema}.positions, ${schema}.forgets to ${role}`,
   `grant update on ${schema}.history to ${role}`,
@@ -196,6 +196,7 @@ describe('on PostgreSQL, a user', () => {
       'group_turns',
       'limits',
       'pipelines',
+      'questions',
       'tallies',
       'work',
     ])

@@ -100,7 +100,7 @@ const GRANTS = (schema: string, role: string): string => `
   grant usage on schema ${schema} to ${role};
   grant select on all tables in schema ${schema} to ${role};
   grant insert on ${schema}.events to ${role};
-  grant insert, update, delete on ${['work', 'tallies', 'calls', 'limits', 'group_turns', 'counts', 'count_changes', 'labels', 'pipelines', 'processes', 'reports'].map((table) => `${schema}.${table}`).join(', ')} to ${role};
+  grant insert, update, delete on ${['work', 'tallies', 'calls', 'limits', 'group_turns', 'counts', 'count_changes', 'labels', 'pipelines', 'questions', 'processes', 'reports'].map((table) => `${schema}.${table}`).join(', ')} to ${role};
   grant insert, update on ${schema}.queues, ${schema}.schedules to ${role};
   grant usage, select on sequence ${schema}.positions, ${schema}.forgets to ${role};`
 

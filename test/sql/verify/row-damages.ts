@@ -159,6 +159,18 @@ export const ROW_DAMAGES: Readonly<Record<string, Damage>> = {
   'a label of no job': damage('labels', 'tag:odd', /there is no job lost/, (run) =>
     run(`insert into labels (label, position, job) values ('tag:odd', 7, 'lost')`),
   ),
+  'a question that no job asks': damage('questions', 'odd (all)', /job lost does not/, (run) =>
+    run(
+      `insert into questions (list, since, position, stage, segment, name, job)
+        values ('all', 7, 7, 0, 0, 'odd', 'lost')`,
+    ),
+  ),
+  'a question that is not listed': damage(
+    'questions',
+    'approval (for ada)',
+    /what job asks asks is missing/,
+    (run) => run(`delete from questions where list = 'for ada'`),
+  ),
   'a pipeline that is not counted': damage('pipelines', 'pipe', /it is missing/, (run) =>
     run(`delete from pipelines`),
   ),

@@ -1,5 +1,5 @@
 /**
- * A small store with something of everything: jobs that wait, are held by a limit, are leased, done,
+ * A small store with something of everything: jobs that wait, ask a person, are held by a limit, are leased, done,
  * dead and forgotten; a pipeline with segments; a parent with its child; a queue with a rate; a
  * schedule that has fired.
  */
@@ -41,6 +41,7 @@ export class SampleStore {
     await this.#plainJobs()
     await this.#pipeline()
     await this.#family()
+    await this.#question()
     await this.#lives()
     return store
   }
@@ -134,6 +135,23 @@ export class SampleStore {
       await this.#must({ type: 'ForgetJob', job, endedBefore: this.now })
     }
     await this.#must({ type: 'SubmitJob', job: 'again', spec: plain({ type: 'other' }) })
+  }
+
+  /** A job that waits for a person. */
+  async #question(): Promise<void> {
+    await this.#must({ type: 'SubmitJob', job: 'asks', spec: plain({ type: 'asks' }) })
+    expect(await this.#claim(channel('asks', null))).toEqual(['asks'])
+    const ask = JSON.stringify({ name: 'approval', ask: 'Well?', for: ['ada'] })
+    const wait = { name: 'approval', message: 'approval', ask }
+    const terms = { schema: null, delayMs: null, dueAt: null, callee: null }
+    await this.#must({
+      type: 'SuspendExecution',
+      ...at('asks'),
+      needs: 'all',
+      waits: [{ ...wait, ...terms }],
+      unfit: [],
+      definitionVersion: 1,
+    })
   }
 
   async #must(...commands: readonly Command[]): Promise<void> {

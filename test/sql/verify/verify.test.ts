@@ -37,7 +37,7 @@ describe.each(Object.keys(DATABASES))('a store on %s', (name) => {
     const seen: number[] = []
     const report = await verifySql(place.dialect, { onProgress: (done) => seen.push(done) })
     expect(report.problems).toEqual([])
-    expect(report).toMatchObject({ events: seen.at(-1), jobs: 12 })
+    expect(report).toMatchObject({ events: seen.at(-1), jobs: 13 })
     const { steps, applied } = await repairSql(place.dialect, { apply: true })
     expect([steps, applied]).toEqual([[], false])
   })

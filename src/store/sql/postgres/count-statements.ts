@@ -4,7 +4,9 @@
  */
 import { COUNTED_STATES } from '../../state/job-counts.ts'
 import type { CountStatements } from '../count-statements.ts'
+import { STARTS_IN_TIME } from '../count-statements.ts'
 import { COUNT_CELLS, COUNT_COLUMNS } from '../rows/counted-rows.ts'
+import { channelHash } from './schema.ts'
 
 const NAMES = 'dimension, name, queue, type'
 const columns = COUNT_COLUMNS.join(', ')
@@ -12,6 +14,9 @@ const sums = COUNT_CELLS.map((cell) => `sum(${cell})::int8 as ${cell}`).join(', 
 const given = COUNT_COLUMNS.map((_, i) => `$${i + 1}::${i < 4 ? 'text' : 'int8'}[]`).join(', ')
 const jobs = 'unnest($1::text[]) as given (job)'
 const once = `(select coalesce($1::int8, (extract(epoch from clock_timestamp()) * 1000)::int8))`
+
+const hash = channelHash('x.channel')
+const IS_READY = 'x.channel is not null and x.turn is not null and x.parked is null'
 
 /** The counts as they were added up and as they changed since. */
 const ALL = `select ${columns} from counts union all select ${columns} from count_changes`
@@ -66,6 +71,46 @@ export const COUNT_STATEMENTS: CountStatements = {
       select type, queue, tags, attempt, is_suspended, stage from work
       where channel is not null and turn is null and due_at <= ${once} order by due_at limit $2::int4
     ) as due group by 1, 2, 3, 4, 5, 6`,
+  // From channel to channel, and from priority to priority, by the index, however many tasks wait in each.
+  oldestDue: `
+    with recursive ready (hash, name) as (
+      (select ${hash}, x.channel from work x where ${IS_READY} order by 1 limit 1)
+      union all
+      select next.hash, next.name from ready r cross join lateral (
+        select ${hash} as hash, x.channel as name from work x where ${IS_READY} and ${hash} > r.hash
+        order by 1 limit 1
+      ) next
+    ), levels (hash, name, level) as (
+      select r.hash, r.name, (
+        select max(x.level) from work x
+        where ${hash} = r.hash and x.channel = r.name and ${IS_READY}
+      ) from (select hash, name from ready limit $3::int4) r
+      union all
+      select l.hash, l.name, (
+        select max(x.level) from work x
+        where ${hash} = l.hash and x.channel = l.name and ${IS_READY} and x.level < l.level
+      ) from levels l where l.level is not null
+    )
+    select l.name, (
+      select min(first.due_at) from (
+        select x.due_at from work x
+        where ${hash} = l.hash and x.channel = l.name and x.level = l.level and ${IS_READY}
+          and ${STARTS_IN_TIME(once)}
+        order by x.turn, x.rank, x.place, x.segment limit $4::int4
+      ) as first
+    ) from (select * from levels where level is not null limit $3::int4) l
+    union all
+    select channel, min(due_at) from (
+      select x.channel, x.due_at from work x
+      where x.channel is not null and x.turn is null and x.due_at <= ${once}
+        and ${STARTS_IN_TIME(once)}
+      order by x.due_at limit $2::int4
+    ) as due group by channel
+    union all
+    select channel, min(due_at) from (
+      select x.channel, x.due_at from work x
+      where x.parked is not null and ${STARTS_IN_TIME(once)} limit $2::int4
+    ) as parked group by channel`,
   duePipelines: `
     select type, tags, counted, count(*) from (
       select type, tags, counted from pipelines where until <= ${once} order by until limit $2::int4
@@ -105,4 +150,26 @@ export const COUNT_STATEMENTS: CountStatements = {
   countPipelines: changeByPipelines(''),
   deletePipelines: `delete from pipelines p using ${jobs} where p.job = given.job`,
   allPipelines: 'select job, type, tags, counted from pipelines',
+
+  insertQuestions: `
+    insert into questions (list, since, position, stage, segment, name, job)
+    select * from unnest(
+      $1::text[], $2::int8[], $3::int8[], $4::int4[], $5::int4[], $6::text[], $7::text[]
+    )`,
+  deleteQuestions: `
+    delete from questions q using unnest(
+      $1::text[], $2::int8[], $3::int8[], $4::int4[], $5::int4[], $6::text[]
+    ) as given (list, since, position, stage, segment, name)
+    where (q.list, q.since, q.position, q.stage, q.segment, q.name)
+      = (given.list, given.since, given.position, given.stage, given.segment, given.name)`,
+  questionsBehind: `
+    select job, since, position, stage, segment, name from questions
+    where list = $1::text and (since, position, stage, segment, name)
+      > ($2::int8, $3::int8, $4::int4, $5::int4, $6::text)
+    order by since, position, stage, segment, name limit $7::int4`,
+  allQuestions: `
+    select list, since, position, stage, segment, name, job from questions
+    where (list, since, position, stage, segment, name)
+      > ($1::text, $2::int8, $3::int8, $4::int4, $5::int4, $6::text)
+    order by list, since, position, stage, segment, name limit $7::int4`,
 }

@@ -5,7 +5,7 @@
 import type { Statements } from '../statements.ts'
 
 const TABLE =
-  /\b(from|join|into|update)(\s+)(work|events|queues|schedules|limits|group_turns|count_changes|labels|pipelines|tallies|calls|meta)\b/g
+  /\b(from|join|into|update)(\s+)(work|events|queues|schedules|limits|group_turns|count_changes|labels|pipelines|questions|tallies|calls|meta)\b/g
 const SEQUENCE = /'positions'/g
 const FUNCTION = /\bas_expected\(/g
 const CURRENT = /\bcurrent_schema\(\)/g

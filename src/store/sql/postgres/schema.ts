@@ -193,7 +193,8 @@ export const STEPS: readonly (readonly string[])[] = [
     `create unique index key_held on work (key_held) where key_held is not null`,
     `create index keyed on work (key, position) where key is not null`,
     // For lists.
-    `create index by_type on work (type, position) where ${IS_OWN_ROW}`,
+    // Without what holds a lease: each change of a row is an entry in each index that the row is in.
+    `create index by_type on work (type, position) where ${IS_OWN_ROW} and expires_at is null`,
     `create index by_state on work (state, position) where ${IS_LISTED_BY_STATE}`,
     `create table queues (
       queue text collate "C" primary key,
@@ -259,6 +260,17 @@ export const STEPS: readonly (readonly string[])[] = [
     ) ${CHURN}`,
     `create index pipelines_until on pipelines (until) where until is not null`,
     `create index pipelines_counted on pipelines (counted, position)`,
+    // What people are asked, in each list that a filter may mean.
+    `create table questions (
+      since bigint not null,
+      position bigint not null,
+      stage integer not null,
+      segment integer not null,
+      list text collate "C" not null,
+      name text collate "C" not null,
+      job text collate "C" not null,
+      primary key (list, since, position, stage, segment, name)
+    ) ${CHURN}`,
     `create table tallies (
       id bigint generated always as identity primary key,
       ended_at bigint not null,

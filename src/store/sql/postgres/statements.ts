@@ -559,7 +559,7 @@ export const POSTGRES: Statements = {
   beginReading: 'begin isolation level repeatable read read only',
   lockAll: `
     lock table events, baselines, work, queues, schedules, limits, group_turns, counts,
-      count_changes, labels, pipelines, tallies, history, calls in exclusive mode`,
+      count_changes, labels, pipelines, questions, tallies, history, calls in exclusive mode`,
   // The server sorts on the disk what does not fit into memory.
   sortEvents: `
     declare sorted no scroll cursor for

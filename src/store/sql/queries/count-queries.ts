@@ -4,6 +4,7 @@
  */
 import type { JobState, Queue } from '../../../kernel/index.ts'
 import type { CountsAnswer, QueueSummary } from '../../read-model.ts'
+import { FIRST_IN_LINE } from '../../ready/channel.ts'
 import type { CountsSource } from '../../state/job-counts.ts'
 import { CountTable, NO_QUEUE } from '../../state/job-counts.ts'
 import type { QueryOf } from '../../store.ts'
@@ -16,11 +17,13 @@ import {
 } from '../../views/count-views.ts'
 import type { Connection, Row, Statement } from '../connection.ts'
 import { countRow, stateAfter, tagsOf } from '../rows/counted-rows.ts'
-import { waitingAs } from '../rows/work-rows.ts'
+import { queueOfChannel, waitingAs } from '../rows/work-rows.ts'
 import type { QueryContext } from './job-queries.ts'
 
 /** DueCounts tasks that no claim has given a turn yet are counted by reading them: so many at most. */
 export const MOST_WITHOUT_TURN = 10_000
+/** And channels, with each of their priorities, where the oldest task is looked for. */
+const MOST_CHANNELS = 1_000
 /** Rows of counters that are read at once. */
 const MOST_ROWS = 5_000
 
@@ -66,7 +69,23 @@ export class CountQueries {
     const due = await this.#due(connection)
     const jobs = await this.#rows(connection, { dimension: 'job', name: '' }, due)
     const segments = await this.#rows(connection, { dimension: 'segment', name: '' }, due)
-    return queueSummaries(configured, [...jobs.rows(), ...segments.rows()])
+    const oldest = await this.#oldestDue(connection)
+    const rows = [...jobs.rows(), ...segments.rows()]
+    return queueSummaries(configured, rows, (queue) => oldest.get(queue) ?? null)
+  }
+
+  /** By queue. */
+  async #oldestDue(connection: Connection): Promise<Map<string, number>> {
+    const { sql, now } = this.#context
+    const values = [now(), MOST_WITHOUT_TURN, MOST_CHANNELS, FIRST_IN_LINE]
+    const [found] = await connection.run([{ sql: sql.oldestDue, values }])
+    const oldest = new Map<string, number>()
+    for (const [channel, dueAt] of found?.rows ?? []) {
+      if (dueAt === null) continue
+      const queue = queueOfChannel(channel as string)
+      oldest.set(queue, Math.min(oldest.get(queue) ?? Infinity, Number(dueAt)))
+    }
+    return oldest
   }
 
   async #due(connection: Connection): Promise<DueCounts> {

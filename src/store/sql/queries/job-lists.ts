@@ -206,7 +206,7 @@ function ofState(jobs: CountTable, state: JobState): Source[] {
     case 'RUNNING':
       return [{ source: 'running', name, count: count(state) }]
     case 'SUCCEEDED':
-      return [{ source: 'succeeded', name, count: count(state) }]
+      return few({ source: 'succeeded', name, count: count('SUCCEEDED', 'FAILED') })
     case 'CREATED':
     case 'QUEUED':
       return few({

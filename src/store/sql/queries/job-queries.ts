@@ -27,7 +27,7 @@ import type {
 import type { Connection, Row } from '../connection.ts'
 import type { Records } from '../rows/records.ts'
 import { tallyRow } from '../rows/tally-rows.ts'
-import { JOB_ROW, jobRecords, jobRecord, loadedColumns } from '../rows/work-rows.ts'
+import { JOB_ROW, jobRecords, jobRecord, loadedColumns, rowKey } from '../rows/work-rows.ts'
 import type { Statements } from '../statements.ts'
 import type { SubmissionCache } from '../transaction/context.ts'
 
@@ -38,6 +38,11 @@ export interface QueryContext {
   readonly submissions: SubmissionCache
   /** Null: the database's own clock. */
   readonly now: () => number | null
+}
+
+interface JobWithTask {
+  readonly job: Job
+  readonly task: Task
 }
 
 interface JobWithTallies {
@@ -121,6 +126,32 @@ export class JobQueries {
     const [row] = found?.rows ?? []
     if (own === undefined || row === undefined) return null
     return { task: own, lastPosition: loadedColumns(row).lastPosition }
+  }
+
+  /** Each with its job; null: there is none. */
+  async tasksAt(
+    connection: Connection,
+    addresses: readonly TaskAddress[],
+  ): Promise<readonly (JobWithTask | null)[]> {
+    const ids = [...new Set(addresses.map(({ job }) => job))]
+    const own = ids.length === 0 ? [] : await this.ownRecords(connection, ids)
+    const jobs = new Map(own.map((job) => [job.id, job]))
+    const ofSegments = addresses.filter(({ job }) => jobs.get(job)?.task === null)
+    const segments = new Map<string, Task>()
+    if (ofSegments.length > 0) {
+      const rows = ofSegments.map(({ job, stage, segment }) => [job, stage, segment, false])
+      const [found] = await connection.run([{ sql: this.#sql.readRows, rows }])
+      for (const row of found?.rows ?? []) {
+        const { job: id, stage, segment } = loadedColumns(row)
+        const [task] = this.#tasksOf(jobs.get(id) as Job, [row])
+        if (task !== undefined) segments.set(rowKey(id, stage, segment), task)
+      }
+    }
+    return addresses.map(({ job: id, stage, segment }) => {
+      const job = jobs.get(id)
+      const task = job?.task ?? segments.get(rowKey(id, stage, segment))
+      return job === undefined || task === undefined ? null : { job, task }
+    })
   }
 
   /** None of another job that had the same id. */

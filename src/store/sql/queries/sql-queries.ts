@@ -28,6 +28,7 @@ import type { TaskWithLease } from '../rows/work-rows.ts'
 import { leasedTasks } from '../rows/work-rows.ts'
 import { CountQueries, MOST_WITHOUT_TURN } from './count-queries.ts'
 import { JobLists } from './job-lists.ts'
+import { questionsPage } from './question-list.ts'
 import type { JobQueries, QueryContext } from './job-queries.ts'
 
 /** More than a person looks at. */
@@ -108,6 +109,8 @@ export class SqlQueries {
     counts: (query, connection) => this.#counts.counts(connection, query),
     queues: (_query, connection) => this.#counts.queues(connection),
     quarantine: (query, connection) => this.#jobs.quarantine(connection, query),
+    questions: (query, connection) =>
+      questionsPage(this.#context.sql, this.#jobs, connection, query),
     history: (query, connection) => this.#jobs.history(connection, query),
     stream: (query, connection) => this.#jobs.stream(connection, query),
     queue: ({ queue }, connection) => this.#queue(connection, queue),

@@ -51,6 +51,8 @@ export interface RowState {
   countedAs: JobState | null
   /** The fingerprint of the error that it is counted under; null: none. */
   error: string | null
+  /** The rows of `questions` that there are of it. */
+  questions: readonly Row[]
 }
 
 /** A job's own row has its id as the key, which has no U+0000 in it: nearly all rows are such. */
@@ -70,6 +72,11 @@ export function channelName(queue: string, type: string, stage: string | null): 
   const name = JSON.stringify([queue, type, stage])
   if (stage === null) cacheChannel(queue, type, name)
   return name
+}
+
+/** Of a channel's name, whichever of the three it is. */
+export function queueOfChannel(name: string): string {
+  return (JSON.parse(name) as readonly [queue: string])[0]
 }
 
 /** Of the tasks of a channel that may be what kills their workers (see `isSuspect`). */
@@ -280,7 +287,7 @@ function overAt(job: Job): number | null {
 }
 
 /** The columns of `LOADED_COLUMNS`, and the record of the job's JobSubmitted. */
-export interface LoadedColumns extends Omit<RowState, 'countedAs' | 'error'> {
+export interface LoadedColumns extends Omit<RowState, 'countedAs' | 'error' | 'questions'> {
   /** Null: it has not changed since it was submitted. */
   readonly record: Uint8Array | null
   /** Of a job's own row; null: it was not read. */

@@ -4,12 +4,15 @@
  */
 import { COUNTED_STATES } from '../../state/job-counts.ts'
 import type { CountStatements } from '../count-statements.ts'
+import { STARTS_IN_TIME } from '../count-statements.ts'
 import { COUNT_CELLS, COUNT_COLUMNS } from '../rows/counted-rows.ts'
 
 const columns = COUNT_COLUMNS.join(', ')
 const added = `
     on conflict (dimension, name, queue, type) do update
       set ${COUNT_CELLS.map((cell) => `${cell} = ${cell} + excluded.${cell}`).join(', ')}`
+
+const IS_READY = 'x.channel is not null and x.turn is not null and x.parked is null'
 
 /** A pipeline has a count of its own, and one for each of its tags. */
 function changeByPipelines(sign: '' | '-'): string {
@@ -47,6 +50,40 @@ export const COUNT_STATEMENTS: CountStatements = {
       select type, queue, tags, attempt, is_suspended, stage from work
       where channel is not null and turn is null and due_at <= ?1 order by due_at limit ?2
     ) group by 1, 2, 3, 4, 5, 6`,
+  // From channel to channel, and from priority to priority, by the index, however many tasks wait in each.
+  oldestDue: `
+    with recursive ready (name) as (
+      select min(x.channel) from work x where ${IS_READY}
+      union all
+      select (select min(x.channel) from work x where ${IS_READY} and x.channel > name)
+      from ready where name is not null limit ?3
+    ), levels (name, level) as (
+      select name, (select max(x.level) from work x where x.channel = name and ${IS_READY})
+      from ready where name is not null
+      union all
+      select l.name, (
+        select max(x.level) from work x
+        where x.channel = l.name and ${IS_READY} and x.level < l.level
+      ) from levels l where l.level is not null limit ?3 * 2
+    )
+    select l.name, (
+      select min(due_at) from (
+        select x.due_at from work x
+        where x.channel = l.name and x.level = l.level and ${IS_READY} and ${STARTS_IN_TIME('?1')}
+        order by x.turn, x.rank, x.place, x.segment limit ?4
+      )
+    ) from levels l where l.level is not null
+    union all
+    select channel, min(due_at) from (
+      select x.channel, x.due_at from work x
+      where x.channel is not null and x.turn is null and x.due_at <= ?1 and ${STARTS_IN_TIME('?1')}
+      order by x.due_at limit ?2
+    ) group by channel
+    union all
+    select channel, min(due_at) from (
+      select x.channel, x.due_at from work x
+      where x.parked is not null and ${STARTS_IN_TIME('?1')} limit ?2
+    ) group by channel`,
   duePipelines: `
     select type, tags, counted, count(*) from (
       select type, tags, counted from pipelines where until <= ?1 order by until limit ?2
@@ -76,4 +113,19 @@ export const COUNT_STATEMENTS: CountStatements = {
   countPipelines: changeByPipelines(''),
   deletePipelines: 'delete from pipelines where job = ?',
   allPipelines: 'select job, type, tags, counted from pipelines',
+
+  insertQuestions: `
+    insert into questions (list, since, position, stage, segment, name, job)
+    values (?, ?, ?, ?, ?, ?, ?)`,
+  deleteQuestions: `
+    delete from questions
+    where list = ? and since = ? and position = ? and stage = ? and segment = ? and name = ?`,
+  questionsBehind: `
+    select job, since, position, stage, segment, name from questions
+    where list = ?1 and (since, position, stage, segment, name) > (?2, ?3, ?4, ?5, ?6)
+    order by since, position, stage, segment, name limit ?7`,
+  allQuestions: `
+    select list, since, position, stage, segment, name, job from questions
+    where (list, since, position, stage, segment, name) > (?1, ?2, ?3, ?4, ?5, ?6)
+    order by list, since, position, stage, segment, name limit ?7`,
 }

@@ -200,6 +200,17 @@ export const STEPS: readonly (readonly string[])[] = [
     ) without rowid`,
     `create index pipelines_until on pipelines (until) where until is not null`,
     `create index pipelines_counted on pipelines (counted, position)`,
+    // What people are asked, in each list that a filter may mean.
+    `create table questions (
+      list text not null,
+      since integer not null,
+      position integer not null,
+      stage integer not null,
+      segment integer not null,
+      name text not null,
+      job text not null,
+      primary key (list, since, position, stage, segment, name)
+    ) without rowid`,
     `create table tallies (
       id integer primary key autoincrement,
       job text not null,

@@ -391,7 +391,16 @@ const BROKEN_ROWS = ['events', 'work', 'limits', 'queues', 'schedules'].map(
 )
 
 /** Tables that have indexes. */
-const INDEXED = ['events', 'baselines', 'work', 'limits', 'group_turns', 'labels', 'pipelines']
+const INDEXED = [
+  'events',
+  'baselines',
+  'work',
+  'limits',
+  'group_turns',
+  'labels',
+  'pipelines',
+  'questions',
+]
 
 /**
  * SQLite reads its whole file. Tables of the user's may be in the same file: problems of theirs are

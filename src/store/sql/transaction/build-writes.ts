@@ -9,6 +9,7 @@ import type { WorkingSet } from './working-set.ts'
 import type { TaskWithoutTurn } from './turn-assignment.ts'
 import type { TransactionContext } from './context.ts'
 import { errorLabel, tagLabel } from '../rows/counted-rows.ts'
+import { changedQuestions, questionRows } from '../rows/question-rows.ts'
 import type { Records } from '../rows/records.ts'
 import type { RowState } from '../rows/work-rows.ts'
 import {
@@ -52,7 +53,7 @@ export async function buildWrites(
   write(sql.uncountPipelines, gone)
   write(sql.deletePipelines, gone)
   write(sql.dropKeys, inRows(loaded.droppedKeys))
-  const { fresh, inserted, updated, unlisted, labels } = workRows(loaded, context)
+  const { fresh, inserted, updated, unlisted, labels, questions } = workRows(loaded, context)
   write(sql.insertFresh, fresh)
   write(sql.insertRows, inserted)
   write(sql.updateRows, updated, updated.length)
@@ -95,6 +96,8 @@ export async function buildWrites(
   )
   write(sql.deleteLabels, loaded.droppedLabels)
   write(sql.insertLabels, labels)
+  write(sql.deleteQuestions, loaded.droppedQuestions)
+  write(sql.insertQuestions, questions)
   write(sql.savePipelines, loaded.newPipelines)
   write(
     sql.countPipelines,
@@ -166,6 +169,8 @@ interface WorkRows {
   readonly unlisted: readonly Row[]
   /** Of jobs that are new, or failed of something. */
   readonly labels: readonly Row[]
+  /** What people are asked now. */
+  readonly questions: readonly Row[]
 }
 
 function workRows(loaded: WorkingSet, { records, queues }: TransactionContext): WorkRows {
@@ -175,6 +180,7 @@ function workRows(loaded: WorkingSet, { records, queues }: TransactionContext): 
   const updated: Row[] = []
   const unlisted: Row[] = []
   const labels: Row[] = []
+  const questions: Row[] = []
   for (const row of loaded.changed) {
     const job = loaded.jobs.get(row.job) as Job
     const task = taskOf(loaded, row, job)
@@ -196,9 +202,12 @@ function workRows(loaded: WorkingSet, { records, queues }: TransactionContext): 
       for (const tag of new Set(job.spec.tags)) labels.push([tagLabel(tag), row.position, row.job])
     }
     if (task !== null) countAgain(loaded, row, job, task, labels)
+    if (row.questions.length > 0 || (task !== null && task.waiting !== null)) {
+      askAgain(loaded, row, questionRows(job, task), questions)
+    }
     row.version = (task ?? job).version
   }
-  return { fresh, inserted, updated, unlisted, labels }
+  return { fresh, inserted, updated, unlisted, labels, questions }
 }
 
 /** Of a plain job, which may have an error. */
@@ -219,6 +228,19 @@ function countAgain(loaded: WorkingSet, row: RowState, job: Job, task: Task, lab
   row.countedAs = state
   row.error = error
   loaded.count(row, job, task.policy.queue, 1)
+}
+
+/** `questions`: given those that are new. */
+function askAgain(
+  { droppedQuestions }: WorkingSet,
+  row: RowState,
+  after: readonly Row[],
+  questions: Row[],
+): void {
+  const { gone, come } = changedQuestions(row.questions, after)
+  droppedQuestions.push(...gone)
+  questions.push(...come)
+  row.questions = after
 }
 
 function queueRows(loaded: WorkingSet, records: Records): Row[] {

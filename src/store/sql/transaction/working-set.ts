@@ -47,6 +47,7 @@ import type { LackingSteps, LeasedRow } from './context.ts'
 import { SqlFailed } from '../failures.ts'
 import type { Records } from '../rows/records.ts'
 import { errorLabel, tagLabel } from '../rows/counted-rows.ts'
+import { NO_ROWS, questionKey, questionRows } from '../rows/question-rows.ts'
 import type { TallyRow } from '../rows/tally-rows.ts'
 import { TallyChange } from '../rows/tally-rows.ts'
 import type { LoadedColumns, RowState } from '../rows/work-rows.ts'
@@ -133,6 +134,8 @@ export class WorkingSet implements Indexes {
   counts = new CountTable()
   /** Labels of jobs that are forgotten: (label, position). */
   readonly droppedLabels: Row[] = []
+  /** What jobs that are forgotten asked: keys of `questions`. */
+  readonly droppedQuestions: Row[] = []
   /** Pipelines that were submitted: see `savePipelines`. */
   readonly newPipelines: Row[] = []
   readonly droppedKeys = new Set<string>()
@@ -220,6 +223,7 @@ export class WorkingSet implements Indexes {
       parked,
       countedAs: countedAs(this.jobs.get(id) as Job, task, turn),
       error: stage === JOB_ROW ? errorFingerprint(this.jobs.get(id) as Job) : null,
+      questions: questionRows(this.jobs.get(id) as Job, task),
     })
   }
 
@@ -288,6 +292,7 @@ export class WorkingSet implements Indexes {
     for (const one of [...ofJobs, ...ofPipelines, ...ofQueues, this.changedLimits, this.freed])
       one.clear()
     this.droppedLabels.length = 0
+    this.droppedQuestions.length = 0
     this.newPipelines.length = 0
     this.counts = new CountTable()
   }
@@ -397,6 +402,8 @@ export class WorkingSet implements Indexes {
       const policy = job.task?.policy ?? job.spec.stages?.[row.stage]?.policy
       if (policy !== undefined) this.count(row, job, policy.queue, -1)
       if (row.stage === JOB_ROW) this.#dropLabels(job, row)
+      // It may have been cancelled in this transaction.
+      this.droppedQuestions.push(...row.questions.map(questionKey))
     }
     this.#tallies.delete(job.id)
     this.changedPipelines.delete(job.id)
@@ -557,6 +564,7 @@ export class WorkingSet implements Indexes {
       parked: null,
       countedAs: null,
       error: null,
+      questions: NO_ROWS,
     }
     this.rows.set(rowKey(job.id, stage, segment), row)
     this.changed.add(row)

@@ -5,7 +5,7 @@
  * A transaction that may leave something to do adds a row to `calls`. It is deleted when nothing is left to
  * do about it: so a command that was never sent, because its process died, is asked for again.
  */
-import type { Command, Task } from '../../../kernel/index.ts'
+import type { Command, Task, TaskAddress } from '../../../kernel/index.ts'
 import { calleeOf, NO_TALLIES } from '../../../kernel/index.ts'
 import type { CallCheck, CountedJob } from '../../state/call-checks.ts'
 import {
@@ -20,8 +20,14 @@ import type { JobQueries } from '../queries/job-queries.ts'
 import { rowKey } from '../rows/work-rows.ts'
 import type { Statements } from '../statements.ts'
 
-/** Rows of `calls` that are read at once: each costs a few reads more. */
+/** Rows of `calls` that are read at once, and looked at together. */
 export const MOST_CALLS = 64
+
+const NONE: ReadonlyMap<string, CountedJob> = new Map()
+
+function taskKey({ job, stage, segment }: TaskAddress): string {
+  return `${job}\u0000${stage}/${segment}`
+}
 
 export class SqlCalls {
   readonly #sql: Statements
@@ -38,6 +44,28 @@ export class SqlCalls {
     rows: readonly Row[],
     limit: number,
   ): Promise<Command[]> {
+    const commands: Command[] = []
+    let page = rows
+    for (;;) {
+      const done = await this.#lookAt(connection, page, limit, commands)
+      if (done.length > 0) {
+        await connection.run([{ sql: this.#sql.deleteCalls, values: [JSON.stringify(done)] }])
+      }
+      // Notes about which nothing is to be done must not keep others from being looked at.
+      if (commands.length > 0 || page.length < MOST_CALLS || done.length === 0) break
+      const [next] = await connection.run([{ sql: this.#sql.callsToCheck, values: [MOST_CALLS] }])
+      page = next?.rows ?? []
+    }
+    return inOrder(commands).slice(0, limit)
+  }
+
+  /** The ids of those about which nothing is left to do. */
+  async #lookAt(
+    connection: Connection,
+    rows: readonly Row[],
+    limit: number,
+    commands: Command[],
+  ): Promise<number[]> {
     const byTask = new Map<string, { readonly check: CallCheck; readonly ids: number[] }>()
     for (const [id, job, stage, segment] of rows as [number, string, number, number][]) {
       const key = rowKey(job, stage, segment)
@@ -45,47 +73,60 @@ export class SqlCalls {
       if (known === undefined) byTask.set(key, { check: { job, stage, segment }, ids: [id] })
       else known.ids.push(id)
     }
-    const commands: Command[] = []
     const done: number[] = []
-    const now = byTask.size === 0 ? 0 : await this.#queries.now(connection)
+    if (byTask.size === 0) return done
+    const dueOf = await this.#read(
+      connection,
+      [...byTask.values()].map(({ check }) => check),
+    )
     for (const { check, ids } of byTask.values()) {
       if (commands.length >= limit) break
-      const due = await this.#dueOf(connection, check, now)
+      const due = dueOf(check)
       if (due.length === 0) done.push(...ids)
       commands.push(...due)
     }
-    if (done.length > 0) {
-      await connection.run([{ sql: this.#sql.deleteCalls, values: [JSON.stringify(done)] }])
+    return done
+  }
+
+  /** What is due about each of these, from records that are read together. */
+  async #read(
+    connection: Connection,
+    checks: readonly CallCheck[],
+  ): Promise<(check: CallCheck) => Command[]> {
+    const now = await this.#queries.now(connection)
+    const ended = checks.filter(({ stage }) => stage === AS_CALLEE).map(({ job }) => job)
+    const callees = await this.#counted(connection, ended)
+    const callers = [...callees.values()].flatMap(({ job }) => job.spec.caller ?? [])
+    const calling = checks.filter(({ stage }) => stage !== AS_CALLEE)
+    const asked = [...callers, ...calling]
+    const tasks = new Map<string, Task>()
+    for (const one of await this.#queries.tasksAt(connection, asked)) {
+      if (one !== null) tasks.set(taskKey(one.task), one.task)
     }
-    return inOrder(commands).slice(0, limit)
-  }
-
-  async #dueOf(connection: Connection, check: CallCheck, now: number): Promise<Command[]> {
-    if (check.stage !== AS_CALLEE) {
-      const task = await this.#task(connection, check)
-      return task === null ? [] : this.#dueOfCaller(connection, task, now)
+    const called = calling.flatMap((check) => {
+      const task = tasks.get(taskKey(check))
+      return task === undefined ? [] : pendingCalls(task).map((wait) => calleeOf(wait) as string)
+    })
+    const unread = [...new Set(called)].filter((id) => !callees.has(id))
+    const found = new Map([...callees, ...(await this.#counted(connection, unread))])
+    return (check) => {
+      if (check.stage !== AS_CALLEE) {
+        const task = tasks.get(taskKey(check))
+        if (task === undefined) return []
+        return commandsOfCaller(task, (id) => found.get(id) ?? null, now)
+      }
+      const callee = callees.get(check.job)
+      const ref = callee?.job.spec.caller ?? null
+      if (callee === undefined || ref === null) return []
+      return commandsOfCallee(callee, tasks.get(taskKey(ref)) ?? null, now)
     }
-    const callee = (await this.#counted(connection, [check.job])).get(check.job)
-    const ref = callee?.job.spec.caller ?? null
-    if (callee === undefined || ref === null) return []
-    return commandsOfCallee(callee, await this.#task(connection, ref), now)
-  }
-
-  #task(connection: Connection, { job, stage, segment }: CallCheck): Promise<Task | null> {
-    return this.#queries.task(connection, { job, stage, segment })
-  }
-
-  async #dueOfCaller(connection: Connection, task: Task, now: number): Promise<Command[]> {
-    const callees = pendingCalls(task).map((wait) => calleeOf(wait) as string)
-    if (callees.length === 0) return []
-    const found = await this.#counted(connection, callees)
-    return commandsOfCaller(task, (id) => found.get(id) ?? null, now)
   }
 
   async #counted(
     connection: Connection,
     ids: readonly string[],
   ): Promise<ReadonlyMap<string, CountedJob>> {
+    if (ids.length === 0) return NONE
     const jobs = await this.#queries.ownRecords(connection, ids)
     const pipelines = jobs.filter(({ task }) => task === null)
     const tallies = await this.#queries.talliesOf(connection, pipelines)

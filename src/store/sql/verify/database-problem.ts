@@ -4,6 +4,7 @@
 import type { Statement, Row, Value } from '../connection.ts'
 import type { AcknowledgedMark } from '../dialect.ts'
 import type { DatabaseProblem } from '../failures.ts'
+import { questionKey } from '../rows/question-rows.ts'
 import { WORK_COLUMN_AT } from '../statements.ts'
 import type { Statements } from '../statements.ts'
 
@@ -45,6 +46,12 @@ export type Fix =
       readonly position: number
       /** Whose it is; null: it is deleted. */
       readonly job: string | null
+    }
+  | {
+      readonly table: 'questions'
+      /** As `insertQuestions` wants it. */
+      readonly row: Row
+      readonly isMissing: boolean
     }
   | {
       readonly table: 'tallies'
@@ -201,6 +208,15 @@ export class RowRepairs {
       sql.insertLabels,
       labels.flatMap(({ label, position, job }) => (job === null ? [] : [[label, position, job]])),
     )
+    const questions = fixes.filter((fix) => fix.table === 'questions')
+    run(
+      sql.deleteQuestions,
+      questions.flatMap(({ row, isMissing }) => (isMissing ? [] : [questionKey(row)])),
+    )
+    run(
+      sql.insertQuestions,
+      questions.flatMap(({ row, isMissing }) => (isMissing ? [row] : [])),
+    )
     const counts = fixes.filter((fix) => fix.table === 'counts')
     run(
       sql.addCounts,
@@ -224,6 +240,8 @@ function stepOf(fix: Fix): string {
       return `pipelines ${fix.job}: ${writtenOrDeleted(fix.row)}`
     case 'labels':
       return `labels ${fix.label} at ${fix.position}: ${fix.job === null ? 'deleted' : 'written anew'}`
+    case 'questions':
+      return `questions ${fix.row.join(' ')}: ${fix.isMissing ? 'written anew' : 'deleted'}`
     case 'tallies':
       return `tallies ${fix.job}: ${writtenOrDeleted(fix.rows[0] ?? null)}`
     case 'calls':

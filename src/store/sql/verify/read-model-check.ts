@@ -1,6 +1,6 @@
 /**
- * The read model beside the jobs that it follows: counts, labels, and the states of pipelines as they are
- * counted. A pipeline is counted as it was when upkeep last looked at it, so only how it ended must be right.
+ * The read model beside the jobs that it follows: counts, labels, what people are asked, and the states of pipelines as
+ * they are counted. A pipeline is counted as it was when upkeep last looked at it, so only how it ended must be right.
  */
 import type { Job, JobState, Task } from '../../../kernel/index.ts'
 import { errorFingerprint, isFinal, jobState } from '../../../kernel/index.ts'
@@ -9,6 +9,7 @@ import { recordTallies } from '../../../log/index.ts'
 import { countedJob, CountTable, NO_QUEUE } from '../../state/job-counts.ts'
 import type { Connection, Row, Value } from '../connection.ts'
 import { errorLabel, tagLabel } from '../rows/counted-rows.ts'
+import { questionKey, questionRows } from '../rows/question-rows.ts'
 import { countedAs, tagsColumn } from '../rows/work-rows.ts'
 import type { Statements } from '../statements.ts'
 import { checkCounts } from './count-check.ts'
@@ -29,6 +30,8 @@ interface Label {
 }
 
 const MOST_STRAYS = 1_000
+/** Read at once. */
+const MOST_QUESTIONS = 5_000
 
 export class ReadModelCheck {
   readonly #sql: Statements
@@ -37,6 +40,8 @@ export class ReadModelCheck {
   /** Of the jobs as they are once all rows are repaired. */
   readonly #counts = new CountTable()
   readonly #pipelines = new Map<string, ExpectedPipeline>()
+  /** Rows of `questions` by their keys. */
+  readonly #questions = new Map<string, Row>()
   /** Those that were not looked up yet. */
   #labels: Label[] = []
   #labelCount = 0
@@ -55,6 +60,10 @@ export class ReadModelCheck {
     const error = errorFingerprint(job)
     if (error !== null) labels.push(errorLabel(error))
     for (const label of labels) this.#labels.push({ label, position: firstPosition, job: id })
+    const tasks = job.task === null ? (record.stages ?? []).flatMap((one) => one ?? []) : [job.task]
+    for (const task of tasks) {
+      for (const row of questionRows(job, task)) this.#questions.set(keyText(row), row)
+    }
     if (job.task !== null) return
     const state = jobState(job, recordTallies(record), job.time)
     const { type, tags } = spec
@@ -90,6 +99,7 @@ export class ReadModelCheck {
   async checkCounts(rewritten: ReadonlySet<string>, onFix: (fix: Fix) => void): Promise<void> {
     await this.#checkStrayLabels()
     await this.#checkPipelines()
+    await this.#checkQuestions()
     const rows = await this.#rowsOf(this.#sql.allCounts)
     checkCounts(rows, this.#counts, rewritten, this.#report, onFix)
   }
@@ -100,6 +110,25 @@ export class ReadModelCheck {
     for (const [job, label, position] of await this.#rowsOf(this.#sql.strayLabels, MOST_STRAYS)) {
       const at = { label: label as string, position: position as number, job: null }
       this.#report('labels', at.label, `there is no job ${String(job)}`, { table: 'labels', ...at })
+    }
+  }
+
+  async #checkQuestions(): Promise<void> {
+    let after: Row = ['', 0, 0, 0, 0, '']
+    for (;;) {
+      const rows = await this.#rowsOf(this.#sql.allQuestions, ...after, MOST_QUESTIONS)
+      for (const row of rows) {
+        if (this.#questions.delete(keyText(row))) continue
+        const what = `job ${String(row[6])} does not ask it`
+        this.#report('questions', nameOf(row), what, { table: 'questions', row, isMissing: false })
+      }
+      const last = rows.at(-1)
+      if (rows.length < MOST_QUESTIONS || last === undefined) break
+      after = questionKey(last)
+    }
+    for (const row of this.#questions.values()) {
+      const what = `what job ${String(row[6])} asks is missing`
+      this.#report('questions', nameOf(row), what, { table: 'questions', row, isMissing: true })
     }
   }
 
@@ -139,4 +168,13 @@ export class ReadModelCheck {
     const [answered] = await this.#connection.run([{ sql, values }])
     return answered?.rows ?? []
   }
+}
+
+function keyText(row: Row): string {
+  return JSON.stringify(questionKey(row))
+}
+
+/** In words: the question, and the list that it stands in. */
+function nameOf([list, , , , , name]: Row): string {
+  return `${String(name)} (${String(list)})`
 }

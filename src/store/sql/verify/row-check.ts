@@ -28,6 +28,7 @@ import type { Row, Value } from '../connection.ts'
 import type { Column } from '../statements.ts'
 import { ROW_STATES, WORK_COLUMN_AT, WORK_COLUMNS } from '../statements.ts'
 import { shown } from '../rows/event-rows.ts'
+import { NO_ROWS } from '../rows/question-rows.ts'
 import type { Records } from '../rows/records.ts'
 import { CorruptRecord, STEP_IN_EVENTS } from '../rows/records.ts'
 import type { TallyChange, TallyRow } from '../rows/tally-rows.ts'
@@ -234,6 +235,7 @@ export class RowCheck {
       parked,
       countedAs: null,
       error: null,
+      questions: NO_ROWS,
     }
     return [
       ...fixedColumns(state, job, task, true),

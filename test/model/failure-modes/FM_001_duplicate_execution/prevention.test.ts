@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { RULES } from '../../../../src/kernel/index.ts'
-import { bothWorkersFinish } from './story.ts'
+import { bothWorkersFinish } from '../../../../src/lab/duplicate-execution.ts'
 
 describe('FM_001 duplicate execution, prevented', () => {
   it('the worker that lost its lease is answered cancelled, and the card is charged once', () => {

@@ -1,15 +1,15 @@
 import { describe, expect, it } from 'vitest'
-import { Authority } from '../../../support/authority.ts'
-import { plain } from '../../../support/specs.ts'
-import { Ledger } from '../ledger.ts'
-import { LEASE_MS, Worker } from '../worker.ts'
+import { Authority } from '../../../../src/lab/authority.ts'
+import { plain } from '../../../../src/lab/specs.ts'
+import { DeedLedger } from '../../../../src/lab/deed-ledger.ts'
+import { LEASE_MS, StoryWorker } from '../../../../src/lab/story-worker.ts'
 
 describe('FM_001 duplicate execution, recovered', () => {
   it('time takes the lease from a silent worker, and the next worker ends the job', () => {
     const authority = new Authority()
-    const ledger = new Ledger()
-    const silent = new Worker('silent', authority, ledger)
-    const next = new Worker('next', authority, ledger)
+    const ledger = new DeedLedger()
+    const silent = new StoryWorker('silent', authority, ledger)
+    const next = new StoryWorker('next', authority, ledger)
 
     authority.must({ type: 'SubmitJob', spec: plain() })
     silent.take()
@@ -28,7 +28,7 @@ describe('FM_001 duplicate execution, recovered', () => {
 
   it('what the silent worker saved is not done again', () => {
     const authority = new Authority()
-    const next = new Worker('next', authority, new Ledger())
+    const next = new StoryWorker('next', authority, new DeedLedger())
 
     authority.must({ type: 'SubmitJob', spec: plain() })
     authority.must({ type: 'GrantLease', worker: 'silent', started: true })

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { COMMIT_FENCE, rulesLeavingOut } from '../rules-left-out.ts'
-import { brokenInvariants } from '../story.ts'
-import { bothWorkersFinish } from './story.ts'
+import { COMMIT_FENCE, rulesLeavingOut } from '../../../../src/lab/rules-left-out.ts'
+import { brokenInvariants } from '../../../../src/lab/story.ts'
+import { bothWorkersFinish } from '../../../../src/lab/duplicate-execution.ts'
 
 describe('FM_001 duplicate execution, reproduced', () => {
   it('both workers charge the card when nothing is checked at commit', () => {

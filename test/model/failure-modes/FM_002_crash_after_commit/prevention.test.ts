@@ -1,6 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { RULES } from '../../../../src/kernel/index.ts'
-import { theNextWorkerDoesItAllAgain, theNextWorkerFails } from './story.ts'
+import {
+  theNextWorkerDoesItAllAgain,
+  theNextWorkerFails,
+} from '../../../../src/lab/crash-after-commit.ts'
 
 describe('FM_002 crash between COMMITTED and DONE, prevented', () => {
   it('the next worker can only finish what was promised, so the card is charged once', () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { executionStatus, RULES } from '../../../../src/kernel/index.ts'
-import { crashAfterTheCharge } from './story.ts'
+import { crashAfterTheCharge } from '../../../../src/lab/crash-after-commit.ts'
 
 const RECEIPT = 1
 

@@ -1,7 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import { rulesWithout } from '../../../../src/kernel/index.ts'
-import { brokenInvariants } from '../story.ts'
-import { theNextWorkerDoesItAllAgain, theNextWorkerFails } from './story.ts'
+import { brokenInvariants } from '../../../../src/lab/story.ts'
+import {
+  theNextWorkerDoesItAllAgain,
+  theNextWorkerFails,
+} from '../../../../src/lab/crash-after-commit.ts'
 
 describe('FM_002 crash between COMMITTED and DONE, reproduced', () => {
   it('the card is charged twice when a committed task may be committed again', () => {

@@ -1,6 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { RULES } from '../../../../src/kernel/index.ts'
-import { aReportFromAnEarlierLife, aStaleResultArrives } from './story.ts'
+import {
+  aReportFromAnEarlierLife,
+  aStaleResultArrives,
+} from '../../../../src/lab/stale-completion.ts'
 
 describe('FM_003 stale completion after recovery, prevented', () => {
   it('the stale report is answered cancelled, and the result stands', () => {

@@ -1,15 +1,15 @@
 import { describe, expect, it } from 'vitest'
-import { Authority } from '../../../support/authority.ts'
-import { plain } from '../../../support/specs.ts'
-import { Ledger } from '../ledger.ts'
-import { LEASE_MS, Worker } from '../worker.ts'
-import { restart } from './story.ts'
+import { Authority } from '../../../../src/lab/authority.ts'
+import { plain } from '../../../../src/lab/specs.ts'
+import { DeedLedger } from '../../../../src/lab/deed-ledger.ts'
+import { LEASE_MS, StoryWorker } from '../../../../src/lab/story-worker.ts'
+import { restart } from '../../../../src/lab/stale-completion.ts'
 
 describe('FM_003 stale completion after recovery, recovered', () => {
   it('a worker that outlived the restart is not stale: its lease is in the log', () => {
     const authority = new Authority()
-    const ledger = new Ledger()
-    const worker = new Worker('worker', authority, ledger)
+    const ledger = new DeedLedger()
+    const worker = new StoryWorker('worker', authority, ledger)
 
     authority.must({ type: 'SubmitJob', spec: plain() })
     worker.take()
@@ -21,8 +21,8 @@ describe('FM_003 stale completion after recovery, recovered', () => {
 
   it('a stale worker is told cancelled, drops its work, and is given new work', () => {
     const authority = new Authority()
-    const ledger = new Ledger()
-    const stale = new Worker('stale', authority, ledger)
+    const ledger = new DeedLedger()
+    const stale = new StoryWorker('stale', authority, ledger)
 
     authority.must({ type: 'SubmitJob', spec: plain() })
     stale.take()

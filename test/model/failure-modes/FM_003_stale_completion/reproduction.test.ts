@@ -1,8 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import { rulesWithout } from '../../../../src/kernel/index.ts'
-import { COMMIT_FENCE, rulesLeavingOut } from '../rules-left-out.ts'
-import { brokenInvariants } from '../story.ts'
-import { aReportFromAnEarlierLife, aStaleResultArrives } from './story.ts'
+import { COMMIT_FENCE, rulesLeavingOut } from '../../../../src/lab/rules-left-out.ts'
+import { brokenInvariants } from '../../../../src/lab/story.ts'
+import {
+  aReportFromAnEarlierLife,
+  aStaleResultArrives,
+} from '../../../../src/lab/stale-completion.ts'
 
 describe('FM_003 stale completion after recovery, reproduced', () => {
   it('a result that was already read is replaced by the stale one', () => {

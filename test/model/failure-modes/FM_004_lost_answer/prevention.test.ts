@@ -1,6 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import { RULES } from '../../../../src/kernel/index.ts'
-import { theCommitIsRepeated, theFinishIsRepeated, theSubmitIsRepeated } from './story.ts'
+import {
+  theCommitIsRepeated,
+  theFinishIsRepeated,
+  theSubmitIsRepeated,
+} from '../../../../src/lab/lost-answer.ts'
 
 const SAME_ANSWER = { lost: 'committed', heard: 'committed' }
 

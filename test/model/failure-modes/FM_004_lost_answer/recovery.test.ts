@@ -1,15 +1,15 @@
 import { describe, expect, it } from 'vitest'
-import { Authority } from '../../../support/authority.ts'
-import { plain, promise } from '../../../support/specs.ts'
-import { Ledger } from '../ledger.ts'
-import { LEASE_MS, Worker } from '../worker.ts'
+import { Authority } from '../../../../src/lab/authority.ts'
+import { plain, promise } from '../../../../src/lab/specs.ts'
+import { DeedLedger } from '../../../../src/lab/deed-ledger.ts'
+import { LEASE_MS, StoryWorker } from '../../../../src/lab/story-worker.ts'
 
 describe('FM_004 answer lost, report repeated, recovered', () => {
   it('a worker that died before it heard the answer is not needed: the promise is in the log', () => {
     const authority = new Authority()
-    const ledger = new Ledger()
-    const dies = new Worker('dies', authority, ledger)
-    const next = new Worker('next', authority, ledger)
+    const ledger = new DeedLedger()
+    const dies = new StoryWorker('dies', authority, ledger)
+    const next = new StoryWorker('next', authority, ledger)
 
     authority.must({ type: 'SubmitJob', spec: plain() })
     dies.take()
@@ -36,8 +36,8 @@ describe('FM_004 answer lost, report repeated, recovered', () => {
 
   it('known limit: what a worker meant to do, and did not promise, is lost with the worker', () => {
     const authority = new Authority()
-    const ledger = new Ledger()
-    const dies = new Worker('dies', authority, ledger)
+    const ledger = new DeedLedger()
+    const dies = new StoryWorker('dies', authority, ledger)
 
     authority.must({ type: 'SubmitJob', spec: plain() })
     dies.take()

@@ -1,7 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import { rulesForgetting } from '../rules-left-out.ts'
-import { brokenInvariants } from '../story.ts'
-import { theCommitIsRepeated, theFinishIsRepeated, theSubmitIsRepeated } from './story.ts'
+import { rulesForgetting } from '../../../../src/lab/rules-left-out.ts'
+import { brokenInvariants } from '../../../../src/lab/story.ts'
+import {
+  theCommitIsRepeated,
+  theFinishIsRepeated,
+  theSubmitIsRepeated,
+} from '../../../../src/lab/lost-answer.ts'
 
 describe('FM_004 answer lost, report repeated, reproduced', () => {
   it('the job has succeeded, its worker is told to discard, and nobody charges the card', () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { RULES } from '../../../../src/kernel/index.ts'
-import { theClockJumpsForward, theClockStepsBack } from './story.ts'
+import { theClockJumpsForward, theClockStepsBack } from '../../../../src/lab/clock-jump.ts'
 
 describe('FM_005 clock jumps forward and back, prevented', () => {
   it('nothing is written while the clock is behind the log, so a lost lease stays lost', () => {

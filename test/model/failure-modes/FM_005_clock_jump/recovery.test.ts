@@ -1,15 +1,19 @@
 import { describe, expect, it } from 'vitest'
-import { Authority } from '../../../support/authority.ts'
-import { plain } from '../../../support/specs.ts'
-import { Ledger } from '../ledger.ts'
-import { Worker } from '../worker.ts'
-import { HOUR_MS } from './story.ts'
+import { Authority } from '../../../../src/lab/authority.ts'
+import { plain } from '../../../../src/lab/specs.ts'
+import { DeedLedger } from '../../../../src/lab/deed-ledger.ts'
+import { StoryWorker } from '../../../../src/lab/story-worker.ts'
+import { HOUR_MS } from '../../../../src/lab/clock-jump.ts'
 
 /** The clock ran an hour ahead, the task was granted at that time, and the clock was set right. */
-function setRightAfterAnHourAhead(): { authority: Authority; ledger: Ledger; worker: Worker } {
+function setRightAfterAnHourAhead(): {
+  authority: Authority
+  ledger: DeedLedger
+  worker: StoryWorker
+} {
   const authority = new Authority()
-  const ledger = new Ledger()
-  const worker = new Worker('worker', authority, ledger)
+  const ledger = new DeedLedger()
+  const worker = new StoryWorker('worker', authority, ledger)
   authority.must({ type: 'SubmitJob', spec: plain() })
   authority.advance(HOUR_MS)
   worker.take()

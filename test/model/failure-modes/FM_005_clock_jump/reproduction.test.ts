@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { rulesWithout } from '../../../../src/kernel/index.ts'
-import { COMMIT_FENCE, rulesLeavingOut } from '../rules-left-out.ts'
-import { brokenInvariants } from '../story.ts'
-import { theClockJumpsForward, theClockStepsBack } from './story.ts'
+import { COMMIT_FENCE, rulesLeavingOut } from '../../../../src/lab/rules-left-out.ts'
+import { brokenInvariants } from '../../../../src/lab/story.ts'
+import { theClockJumpsForward, theClockStepsBack } from '../../../../src/lab/clock-jump.ts'
 
 describe('FM_005 clock jumps forward and back, reproduced', () => {
   it('discarded work is accepted: the job has succeeded, and nobody charged the card', () => {

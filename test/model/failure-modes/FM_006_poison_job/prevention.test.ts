@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { DEFAULT_RETRY, RULES } from '../../../../src/kernel/index.ts'
-import { everyWorkerDies } from './story.ts'
+import { everyWorkerDies } from '../../../../src/lab/poison-job.ts'
 
 describe('FM_006 a job that kills its worker each time, prevented', () => {
   it('each death of a started worker costs a retry, and the job is put aside', () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { RULES, rulesWithout } from '../../../../src/kernel/index.ts'
-import { brokenInvariants } from '../story.ts'
-import { everyWorkerDies, FLEET } from './story.ts'
+import { brokenInvariants } from '../../../../src/lab/story.ts'
+import { everyWorkerDies, FLEET } from '../../../../src/lab/poison-job.ts'
 
 describe('FM_006 a job that kills its worker each time, reproduced', () => {
   it('the whole fleet dies when a task that was given up may be granted again', () => {

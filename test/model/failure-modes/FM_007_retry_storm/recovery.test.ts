@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { RULES } from '../../../../src/kernel/index.ts'
-import { SOME, theServiceIsDown, workUntilNothingIsDue } from './story.ts'
+import { SOME, theServiceIsDown, workUntilNothingIsDue } from '../../../../src/lab/retry-storm.ts'
 
 describe('FM_007 retry storm, recovered', () => {
   it('when the service comes back in time, every task is done without a person', () => {

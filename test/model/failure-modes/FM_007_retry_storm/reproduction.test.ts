@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { DEFAULT_RETRY, rulesWithout } from '../../../../src/kernel/index.ts'
-import { MANY, manyFailTogether, SOME, theServiceIsDown } from './story.ts'
+import { MANY, manyFailTogether, SOME, theServiceIsDown } from '../../../../src/lab/retry-storm.ts'
 
 describe('FM_007 retry storm, reproduced', () => {
   it('a thousand jobs come back in the same millisecond when their policy has no jitter', () => {

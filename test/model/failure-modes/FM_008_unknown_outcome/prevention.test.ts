@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { RULES } from '../../../../src/kernel/index.ts'
-import { theNextWorkerRunsIt } from './story.ts'
+import { theNextWorkerRunsIt } from '../../../../src/lab/unknown-outcome.ts'
 
 describe('FM_008 effect with unknown outcome, prevented', () => {
   it('an effect that can be reconciled is not started before somebody has looked', () => {

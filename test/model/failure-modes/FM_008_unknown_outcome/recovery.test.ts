@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { RULES } from '../../../../src/kernel/index.ts'
-import { silenceAfterTheCharge } from './story.ts'
+import { silenceAfterTheCharge } from '../../../../src/lab/unknown-outcome.ts'
 
 describe('FM_008 effect with unknown outcome, recovered', () => {
   it('reconcile finds that it happened: the effect is finished, not repeated', () => {

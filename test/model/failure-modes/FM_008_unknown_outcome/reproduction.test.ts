@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { rulesWithout } from '../../../../src/kernel/index.ts'
-import { brokenInvariants } from '../story.ts'
-import { theNextWorkerRunsIt } from './story.ts'
+import { brokenInvariants } from '../../../../src/lab/story.ts'
+import { theNextWorkerRunsIt } from '../../../../src/lab/unknown-outcome.ts'
 
 describe('FM_008 effect with unknown outcome, reproduced', () => {
   it('the card is charged twice when an effect of unknown outcome may simply be started again', () => {

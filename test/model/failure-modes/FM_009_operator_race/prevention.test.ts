@@ -1,6 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { RULES } from '../../../../src/kernel/index.ts'
-import { anOperatorActsOnAnOldView, theSlowWorkerReportsAfterTheRetry } from './story.ts'
+import {
+  anOperatorActsOnAnOldView,
+  theSlowWorkerReportsAfterTheRetry,
+} from '../../../../src/lab/operator-race.ts'
 
 describe('FM_009 operator retry races a late worker, prevented', () => {
   it('the worker that was given up is answered cancelled, and the card is charged once', () => {

@@ -1,15 +1,15 @@
 import { describe, expect, it } from 'vitest'
-import { Authority } from '../../../support/authority.ts'
-import { plain, retry } from '../../../support/specs.ts'
-import { Ledger } from '../ledger.ts'
-import { LEASE_MS, Worker } from '../worker.ts'
+import { Authority } from '../../../../src/lab/authority.ts'
+import { plain, retry } from '../../../../src/lab/specs.ts'
+import { DeedLedger } from '../../../../src/lab/deed-ledger.ts'
+import { LEASE_MS, StoryWorker } from '../../../../src/lab/story-worker.ts'
 
 /** DEAD at attempt 1, for want of retries. */
-function deadTask(): { authority: Authority; ledger: Ledger } {
+function deadTask(): { authority: Authority; ledger: DeedLedger } {
   const authority = new Authority()
-  const ledger = new Ledger()
+  const ledger = new DeedLedger()
   authority.must({ type: 'SubmitJob', spec: plain({}, { retry: retry({ max: 0 }) }) })
-  new Worker('slow', authority, ledger).take()
+  new StoryWorker('slow', authority, ledger).take()
   authority.advance(LEASE_MS)
   authority.must({ type: 'ExpireLease' })
   return { authority, ledger }
@@ -19,7 +19,7 @@ describe('FM_009 operator retry races a late worker, recovered', () => {
   it('an operator who was refused looks again and decides on what is there now', () => {
     const { authority, ledger } = deadTask()
     authority.must({ type: 'ForceTask', attempt: 1, to: 'WAITING', output: null })
-    new Worker('second', authority, ledger).take()
+    new StoryWorker('second', authority, ledger).take()
     authority.advance(LEASE_MS)
     authority.must({ type: 'ExpireLease' })
 
@@ -27,7 +27,7 @@ describe('FM_009 operator retry races a late worker, recovered', () => {
     expect(refused.rejection?.details).toEqual({ attempt: 2 })
     authority.must({ type: 'RetryTask', attempt: 2 })
 
-    const third = new Worker('third', authority, ledger)
+    const third = new StoryWorker('third', authority, ledger)
     third.take()
     third.commit()
     expect(authority.state()).toBe('SUCCEEDED')

@@ -1,8 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import { rulesWithout } from '../../../../src/kernel/index.ts'
-import { COMMIT_FENCE, rulesLeavingOut } from '../rules-left-out.ts'
-import { brokenInvariants } from '../story.ts'
-import { anOperatorActsOnAnOldView, theSlowWorkerReportsAfterTheRetry } from './story.ts'
+import { COMMIT_FENCE, rulesLeavingOut } from '../../../../src/lab/rules-left-out.ts'
+import { brokenInvariants } from '../../../../src/lab/story.ts'
+import {
+  anOperatorActsOnAnOldView,
+  theSlowWorkerReportsAfterTheRetry,
+} from '../../../../src/lab/operator-race.ts'
 
 describe('FM_009 operator retry races a late worker, reproduced', () => {
   it('the given-up worker and the new one both charge the card', () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { RULES } from '../../../../src/kernel/index.ts'
-import { theCancelIsFirst, theCommitIsFirst } from './story.ts'
+import { theCancelIsFirst, theCommitIsFirst } from '../../../../src/lab/cancel-race.ts'
 
 describe('FM_010 cancel races commit, prevented', () => {
   it('the commit is first: the customer is told that there is nothing left to cancel', () => {

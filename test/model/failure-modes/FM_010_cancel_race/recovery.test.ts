@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import { RULES } from '../../../../src/kernel/index.ts'
-import { Authority } from '../../../support/authority.ts'
-import { pipeline, plain, promise, stage } from '../../../support/specs.ts'
-import { Ledger } from '../ledger.ts'
-import { Worker } from '../worker.ts'
-import { theCancelIsFirst, theCommitIsFirst } from './story.ts'
+import { Authority } from '../../../../src/lab/authority.ts'
+import { pipeline, plain, promise, stage } from '../../../../src/lab/specs.ts'
+import { DeedLedger } from '../../../../src/lab/deed-ledger.ts'
+import { StoryWorker } from '../../../../src/lab/story-worker.ts'
+import { theCancelIsFirst, theCommitIsFirst } from '../../../../src/lab/cancel-race.ts'
 
 describe('FM_010 cancel races commit, recovered', () => {
   it('the commit was first: the job is finished as promised', () => {
@@ -18,7 +18,7 @@ describe('FM_010 cancel races commit, recovered', () => {
     expect(authority.must({ type: 'CancelJob' }).entry).toBeNull()
 
     authority.must({ type: 'SubmitJob', job: 'b', spec: plain({ rerunOf: 'a' }) })
-    const worker = new Worker('worker', authority, ledger)
+    const worker = new StoryWorker('worker', authority, ledger)
     worker.take({ job: 'b' })
     worker.commit()
     expect(authority.state('a')).toBe('FAILED')
@@ -28,9 +28,9 @@ describe('FM_010 cancel races commit, recovered', () => {
 
   it('a pipeline is cancelled half way: what was committed is finished, the rest is stopped', () => {
     const authority = new Authority()
-    const ledger = new Ledger()
-    const first = new Worker('first', authority, ledger)
-    const second = new Worker('second', authority, ledger)
+    const ledger = new DeedLedger()
+    const first = new StoryWorker('first', authority, ledger)
+    const second = new StoryWorker('second', authority, ledger)
     const spec = pipeline([stage('pay', { each: 'input' })], { input: '["one","two"]' })
 
     authority.must({ type: 'SubmitJob', spec })

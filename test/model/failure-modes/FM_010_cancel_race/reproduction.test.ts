@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { rulesWithout } from '../../../../src/kernel/index.ts'
-import { brokenInvariants } from '../story.ts'
-import { theCancelIsFirst, theCommitIsFirst } from './story.ts'
+import { brokenInvariants } from '../../../../src/lab/story.ts'
+import { theCancelIsFirst, theCommitIsFirst } from '../../../../src/lab/cancel-race.ts'
 
 describe('FM_010 cancel races commit, reproduced', () => {
   it('the customer is told that it is cancelled, and pays, when what is committed may be cancelled', () => {

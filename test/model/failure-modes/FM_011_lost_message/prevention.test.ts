@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { RULES } from '../../../../src/kernel/index.ts'
-import { theApprovalIsFirst } from './story.ts'
+import { theApprovalIsFirst } from '../../../../src/lab/lost-message.ts'
 
 describe('FM_011 message lost before the wait, prevented', () => {
   it('the message is kept, and the worker that wants to wait is told that it is there', () => {

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { RULES } from '../../../../src/kernel/index.ts'
-import { approval } from '../waits.ts'
-import { LEASE_MS, Worker } from '../worker.ts'
-import { theApprovalIsFirst } from './story.ts'
+import { approval } from '../../../../src/lab/approval-wait.ts'
+import { LEASE_MS, StoryWorker } from '../../../../src/lab/story-worker.ts'
+import { theApprovalIsFirst } from '../../../../src/lab/lost-message.ts'
 
 describe('FM_011 message lost before the wait, recovered', () => {
   it('the worker ends the wait in place, and goes on', () => {
@@ -17,7 +17,7 @@ describe('FM_011 message lost before the wait, recovered', () => {
     const { authority, ledger } = theApprovalIsFirst(RULES)
     authority.now += LEASE_MS
     authority.must({ type: 'ExpireLease', lease: 1 })
-    const next = new Worker('next', authority, ledger)
+    const next = new StoryWorker('next', authority, ledger)
     next.take()
     expect(next.endWait(approval(), 'm1')).toBe('committed')
     next.commit()

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { rulesWithout } from '../../../../src/kernel/index.ts'
-import { brokenInvariants } from '../story.ts'
-import { theApprovalIsFirst } from './story.ts'
+import { brokenInvariants } from '../../../../src/lab/story.ts'
+import { theApprovalIsFirst } from '../../../../src/lab/lost-message.ts'
 
 describe('FM_011 message lost before the wait, reproduced', () => {
   it('the approval is there and the job waits for ever, when a suspension does not look for it', () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { RULES } from '../../../../src/kernel/index.ts'
-import { twoWorkersEndIt } from './story.ts'
+import { twoWorkersEndIt } from '../../../../src/lab/two-ends-of-a-wait.ts'
 
 describe('FM_012 two workers finish one wait, prevented', () => {
   it('the late worker is told cancelled, and the wait stays as it ended', () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { RULES } from '../../../../src/kernel/index.ts'
-import { approval } from '../waits.ts'
-import { twoWorkersEndIt } from './story.ts'
+import { approval } from '../../../../src/lab/approval-wait.ts'
+import { twoWorkersEndIt } from '../../../../src/lab/two-ends-of-a-wait.ts'
 
 describe('FM_012 two workers finish one wait, recovered', () => {
   it('the worker that has the lease goes on, asking again gets the same answer, and the other message is kept', () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { brokenInvariants } from '../story.ts'
-import { rulesLeavingOut } from '../rules-left-out.ts'
-import { twoWorkersEndIt } from './story.ts'
+import { brokenInvariants } from '../../../../src/lab/story.ts'
+import { rulesLeavingOut } from '../../../../src/lab/rules-left-out.ts'
+import { twoWorkersEndIt } from '../../../../src/lab/two-ends-of-a-wait.ts'
 
 describe('FM_012 two workers finish one wait, reproduced', () => {
   it('one acts on yes and the other on no, when ending a wait needs no lease', () => {

@@ -1,6 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import { RULES } from '../../../../src/kernel/index.ts'
-import { CALLEE, submitCallee, theCallerDies, theSubmitIsLate } from './story.ts'
+import {
+  CALLEE,
+  submitCallee,
+  theCallerDies,
+  theSubmitIsLate,
+} from '../../../../src/lab/caller-dies.ts'
 
 describe('FM_013 caller dies between suspension and submit, prevented', () => {
   it('what is to be submitted is on record with the suspension, and twice is once', () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { RULES } from '../../../../src/kernel/index.ts'
-import { theFormIsOld, theWorkerIsOld } from './story.ts'
+import { theFormIsOld, theWorkerIsOld } from '../../../../src/lab/approval-after-deploy.ts'
 
 describe('FM_014 approval after the deploy, prevented', () => {
   it('the approval of the old form is refused with the new one, and the wait stays open', () => {

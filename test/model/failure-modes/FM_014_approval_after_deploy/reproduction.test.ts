@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { rulesWithout } from '../../../../src/kernel/index.ts'
-import { theFormIsOld, theWorkerIsOld } from './story.ts'
+import { theFormIsOld, theWorkerIsOld } from '../../../../src/lab/approval-after-deploy.ts'
 
 describe('FM_014 approval after the deploy, reproduced', () => {
   it('the new handler gets an approval without an amount, when what was checked is not looked at', () => {

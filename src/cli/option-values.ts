@@ -1,0 +1,71 @@
+/**
+ * Values as people type them: times, durations, JSON from the command line, from a file or from stdin.
+ */
+import { readFileSync } from 'node:fs'
+import { toMs } from '../definition/duration.ts'
+import { systemClock } from '../store/clock.ts'
+import { WrongUsage } from './failure.ts'
+
+const WHOLE = /^\d+$/
+const DURATION = /^\d+(?:\.\d+)?(?:ms|s|m|h|d)$/
+const TIMES = "a date such as 2026-11-18T15:00Z, or '10m' for ten minutes ago"
+
+/** `what`: the option or argument, as it is typed. */
+export function timeFrom(text: string, what: string): Date {
+  if (text === 'now') return new Date(systemClock.now())
+  if (WHOLE.test(text)) return new Date(Number(text))
+  if (DURATION.test(text)) return new Date(systemClock.now() - toMs(text as '1s', what))
+  const date = new Date(text)
+  if (!Number.isNaN(date.getTime())) return date
+  throw new WrongUsage(`${what} is '${text}': write ${TIMES}.`)
+}
+
+/** A time, or a position of the log. */
+export function momentFrom(text: string, what: string): Date | number {
+  if (WHOLE.test(text)) return Number(text)
+  if (text === 'now' || DURATION.test(text) || !Number.isNaN(new Date(text).getTime())) {
+    return timeFrom(text, what)
+  }
+  throw new WrongUsage(
+    `${what} is '${text}': write ${TIMES}, or a position of the log such as 4711.`,
+  )
+}
+
+export function wholeFrom(text: string, what: string, least = 0): number {
+  const value = Number(text)
+  if (WHOLE.test(text) && Number.isSafeInteger(value) && value >= least) return value
+  throw new WrongUsage(`${what} is '${text}': write a whole number from ${least}.`)
+}
+
+/** A number is one of milliseconds. */
+export function durationFrom(text: string, what: string): string | number {
+  if (WHOLE.test(text)) return Number(text)
+  if (DURATION.test(text)) return text
+  throw new WrongUsage(`${what} is '${text}': write '30s', '5m', '2h' or '7d', or milliseconds.`)
+}
+
+/** `@file` and `@-`, which is stdin, are read. */
+export function jsonFrom(text: string, what: string): unknown {
+  const source = text.startsWith('@') ? textAt(text.slice(1), what) : text
+  try {
+    return JSON.parse(source)
+  } catch (error) {
+    const hint = text.startsWith('@') ? '' : `; a text has quotes: '"${text.slice(0, 20)}"'`
+    throw new WrongUsage(
+      `${what} is no JSON (${(error as Error).message})${hint}. To read it from a file, write @file.json, from stdin @-.`,
+    )
+  }
+}
+
+function textAt(path: string, what: string): string {
+  try {
+    return readFileSync(path === '-' ? 0 : path, 'utf8')
+  } catch (error) {
+    throw new WrongUsage(`${what} cannot be read: ${(error as Error).message}`)
+  }
+}
+
+/** `submittedFrom` is typed `--submitted-from`. */
+export function flagOf(property: string): string {
+  return `--${property.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`
+}

@@ -1,0 +1,29 @@
+/**
+ * What a program that serves prints when it is up: what runs, and where to look. An address that the server comes to
+ * have for people, such as one of a page, is a line more here.
+ */
+import type { Styles } from '../styles.ts'
+
+export interface RunningPlaces {
+  readonly store: string
+  readonly url: string | null
+  readonly jobs: readonly string[]
+}
+
+const MOST_NAMED = 12
+
+export function whereToLook(styles: Styles, { store, url, jobs }: RunningPlaces): string {
+  const named = jobs.slice(0, MOST_NAMED).join(', ')
+  const more = jobs.length > MOST_NAMED ? ` and ${jobs.length - MOST_NAMED} more` : ''
+  const rows: (readonly [name: string, value: string])[] = [['store', store]]
+  if (jobs.length > 0) rows.push(['jobs', `${named}${more}`])
+  if (url !== null) {
+    rows.push(
+      ['server', styles.cyan(url)],
+      ['look', `pawl top -s ${url}`],
+      ['', `pawl list -s ${url}`],
+      ['API', `${url}/v1/openapi.json`],
+    )
+  }
+  return rows.map(([name, value]) => `  ${styles.dim(name.padEnd(7))} ${value}`).join('\n')
+}

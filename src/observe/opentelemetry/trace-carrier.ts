@@ -1,0 +1,25 @@
+/**
+ * The trace of the submitter, in the metadata of the job: as `traceparent` and `tracestate`, beside what else is there. The
+ * metadata stay with the job, so every attempt finds them, however long it waited and wherever it runs.
+ */
+import type { Context } from '@opentelemetry/api'
+import { context, propagation, ROOT_CONTEXT } from '@opentelemetry/api'
+
+export type Metadata = Readonly<Record<string, unknown>>
+
+/** The metadata with a trace. They are given back as they are if there is none, or if they are no object. */
+export function withTrace(metadata: unknown, of: Context = context.active()): unknown {
+  const carrier: Record<string, string> = {}
+  propagation.inject(of, carrier)
+  const isCarried = metadata === undefined || isObject(metadata)
+  return isCarried && Object.keys(carrier).length > 0 ? { ...metadata, ...carrier } : metadata
+}
+
+/** The context that the metadata carry; the root, if they carry none. */
+export function traceOf(metadata: unknown): Context {
+  return isObject(metadata) ? propagation.extract(ROOT_CONTEXT, metadata) : ROOT_CONTEXT
+}
+
+function isObject(value: unknown): value is Metadata {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
