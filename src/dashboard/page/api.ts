@@ -98,6 +98,7 @@ export async function call<N extends OperationName>(
   input: OperationInput<N>,
   ended?: AbortSignal,
 ): Promise<AnswerOf<N>> {
+  const used = token.value
   const response = await reach(name, input, ended)
   isConnected.value = true
   setServerTime(Number(response.headers.get('pawl-time') ?? 0) || 0)
@@ -107,7 +108,8 @@ export async function call<N extends OperationName>(
     code?: string
     detail?: string
   }
-  if (response.status === 401) askForToken(detail)
+  // An answer to a token that the reader has left behind says nothing of the one that they entered since.
+  if (response.status === 401 && used === token.value) askForToken(detail)
   throw new CallRefused(response.status, code, detail)
 }
 

@@ -94,19 +94,24 @@ function useReader(): string | null {
     const again = (): void => {
       stop = afterDelay(1_500, () => setTries(tries + 1))
     }
+    const ended = new AbortController()
     void (async () => {
       try {
-        const { name, seesPayloads, operations } = await call('caller', {})
+        const { name, seesPayloads, operations } = await call('caller', {}, ended.signal)
         reader.value = { name, seesPayloads, operations: new Set(operations) }
         tokenAsked.value = null
         setProblem(null)
       } catch (error) {
+        if (ended.signal.aborted) return
         if (error instanceof CallRefused && error.status === 401) return
         if (error instanceof CallRefused) setProblem(messageOf(error))
         again()
       }
     })()
-    return () => stop?.()
+    return () => {
+      ended.abort()
+      stop?.()
+    }
   }, [current, tries])
   return problem
 }

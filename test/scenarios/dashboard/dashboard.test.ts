@@ -214,6 +214,7 @@ describe('actions of the dashboard', () => {
     await page.keyboard.press('Escape')
     await page.getByRole('dialog').waitFor({ state: 'detached' })
     await page.keyboard.press('Enter')
+    await page.getByRole('dialog').waitFor()
     await page.getByLabel('Your name').focus()
     await page.keyboard.type('grace')
     await page.keyboard.press('Tab')
