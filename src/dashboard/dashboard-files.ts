@@ -73,7 +73,6 @@ export class DashboardFiles {
   /** `path`: below that of the server. Null: it is none of the dashboard's. */
   async answer(path: string, headers: AskedHeaders): Promise<FileAnswer | null> {
     // Relative, as are all addresses of the page: a proxy may have put the server below another path.
-    if (path === '/') return redirect('dashboard/')
     if (path === PLACE.slice(0, -1)) return redirect('dashboard/')
     if (!path.startsWith(PLACE)) return null
     const name = path.slice(PLACE.length) || 'index.html'
