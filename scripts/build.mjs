@@ -31,6 +31,7 @@ await build({
     'push/index': 'src/push/index.ts',
     'conformance/index': 'src/conformance/index.ts',
     'observe/opentelemetry/index': 'src/observe/opentelemetry/index.ts',
+    'mcp/index': 'src/mcp/index.ts',
     'observe/metrics/index': 'src/observe/metrics/index.ts',
     'server/index': 'src/server/index.ts',
     'store/index': 'src/store/index.ts',

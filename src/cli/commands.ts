@@ -15,6 +15,7 @@ import { REPAIR, VERIFY } from './offline/verify.ts'
 import { operationCommands } from './operations/operation-command.ts'
 import { DEV } from './running/dev.ts'
 import { SERVE } from './running/serve.ts'
+import { TOKEN } from './running/token.ts'
 import { WORK } from './running/work.ts'
 import { TOP } from './top/top.ts'
 
@@ -23,6 +24,7 @@ export const COMMANDS: readonly CliCommand[] = [
   SERVE,
   WORK,
   TOP,
+  TOKEN,
   ...operationCommands(),
   AT,
   DIFF,

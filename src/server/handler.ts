@@ -14,6 +14,7 @@ import { isEvents } from '../operations/index.ts'
 import type { FoundRoute, Operation } from '../protocol/index.ts'
 import { findRoute, PUBLIC_OPERATIONS } from '../protocol/index.ts'
 import { problemAnswer, RequestRefused } from './errors.ts'
+import { followFiles } from './followed-files.ts'
 import type { AnswerFunction, IncomingCall, OutgoingAnswer } from './exchange.ts'
 import { eventsOf } from './events.ts'
 import type { CallContext, ServerParts } from './handlers.ts'
@@ -27,10 +28,9 @@ import { OnDemandMeter } from './on-demand-meter.ts'
 import { Permit } from './permit.ts'
 import { RemoteSessions } from './remote-sessions.ts'
 import { inputOf } from './request-input.ts'
-import { followTokenFile, readTokenFile } from './token-file.ts'
+import { readTokenFile } from './token-file.ts'
 import type { Caller } from './tokens.ts'
 import { ANONYMOUS, mayCall, Tokens } from './tokens.ts'
-import type { KeptToken } from './tokens.ts'
 
 export interface RequestHandler {
   (request: Request): Promise<Response>
@@ -68,7 +68,7 @@ export function answersOf(pawl: Pawl, terms: HandlerTerms): AnswerFunction {
     openRequests: new OpenRequests(terms.limits),
     meter: new OnDemandMeter(pawl),
   }
-  const stopFollowing = followFile(parts, tokens)
+  const stopFollowing = followTokens(parts, tokens)
   const handler = async (request: IncomingCall): Promise<OutgoingAnswer> => {
     const headers = { ...HEADERS, 'pawl-time': String(Math.floor(access.now())) }
     try {
@@ -97,13 +97,14 @@ function tokensOf({ tokens, tokenFile, linkKeys, isOpen }: HandlerTerms): Tokens
 }
 
 /** A token that is in the file no more ends what it has open. */
-function followFile({ terms, openRequests }: ServerParts, tokens: Tokens): () => void {
+function followTokens({ terms, openRequests }: ServerParts, tokens: Tokens): () => void {
   const { tokenFile, onError } = terms
   if (tokenFile === null) return () => undefined
-  const replace = (kept: readonly KeptToken[]): void => {
-    for (const caller of tokens.replaceFileTokens(kept)) openRequests.end(caller)
+  const read = (): void => {
+    const gone = tokens.replaceFileTokens(readTokenFile(tokenFile))
+    for (const caller of gone) openRequests.end(caller)
   }
-  return followTokenFile(tokenFile, replace, onError)
+  return followFiles([tokenFile], read, onError)
 }
 
 type AnswerHeaders = Readonly<Record<string, string>>

@@ -3,7 +3,13 @@
  */
 export type { RequestHandler } from './handler.ts'
 export { createHandler } from './handler.ts'
-export type { HandlerLimits, RequestHandlerOptions, ServeOptions, TokenOptions } from './options.ts'
+export type {
+  HandlerLimits,
+  RequestHandlerOptions,
+  ServeOptions,
+  TlsFiles,
+  TokenOptions,
+} from './options.ts'
 export { RequestRefused } from './errors.ts'
 export type { MessageLinkOptions } from './message-links.ts'
 export { messageLink } from './message-links.ts'

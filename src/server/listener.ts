@@ -4,11 +4,16 @@
  */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import { createServer } from 'node:http'
+import type { Server as TlsServer } from 'node:https'
+import { createServer as createTlsServer } from 'node:https'
+import { readFileSync } from 'node:fs'
 import type { AddressInfo, Socket } from 'node:net'
 import { PROBLEM_TYPE, problemDetails } from '../protocol/index.ts'
 import type { ServerProblem } from '../protocol/index.ts'
 import { afterMs } from '../store/clock.ts'
 import { problemAnswer, RequestRefused } from './errors.ts'
+import { followFiles } from './followed-files.ts'
+import type { TlsFiles } from './options.ts'
 import type { AnswerFunction, IncomingCall, OutgoingAnswer } from './exchange.ts'
 
 const HEADER_BYTES = 16_384
@@ -22,6 +27,8 @@ const CLOSE_MS = 2_000
 const SMALL_BYTES = 65_536
 
 export interface ListenerTerms {
+  readonly tls: TlsFiles | null
+  readonly onError: (error: Error) => void
   readonly port: number
   readonly host: string
   readonly limits: { readonly requestMs: number; readonly stuckMs: number }
@@ -32,18 +39,20 @@ export interface Listener {
   close(): Promise<void>
 }
 
-export async function listen(
-  handler: AnswerFunction,
-  { port, host, limits }: ListenerTerms,
-): Promise<Listener> {
-  const server = createServer({
+export async function listen(handler: AnswerFunction, terms: ListenerTerms): Promise<Listener> {
+  const { port, host, limits, tls, onError } = terms
+  const options = {
     maxHeaderSize: HEADER_BYTES,
     headersTimeout: Math.min(HEADERS_MS, limits.requestMs),
     requestTimeout: limits.requestMs,
     connectionsCheckingInterval: CHECK_MS,
     keepAliveTimeout: KEEP_ALIVE_MS,
     noDelay: true,
-  })
+  }
+  const server =
+    tls === null
+      ? createServer(options)
+      : createTlsServer({ ...options, ...filesOf(tls), handshakeTimeout: HEADERS_MS })
   const { stuckMs } = limits
   server.on(
     'request',
@@ -66,7 +75,28 @@ export async function listen(
       resolve()
     })
   })
-  return { port: (server.address() as AddressInfo).port, close: () => close(server, handler) }
+  const stopFollowing = tls === null ? () => undefined : followCertificate(server, tls, onError)
+  return {
+    port: (server.address() as AddressInfo).port,
+    close: () => {
+      stopFollowing()
+      return close(server, handler)
+    },
+  }
+}
+
+function filesOf({ cert, key }: TlsFiles): { readonly cert: string; readonly key: string } {
+  return { cert: readFileSync(cert, 'utf8'), key: readFileSync(key, 'utf8') }
+}
+
+/** New connections get the new certificate. One that does not fit its key yet changes nothing, and is told. */
+function followCertificate(
+  server: Server,
+  tls: TlsFiles,
+  onError: (error: Error) => void,
+): () => void {
+  const read = (): void => (server as TlsServer).setSecureContext(filesOf(tls))
+  return followFiles([tls.cert, tls.key], read, onError)
 }
 
 async function serveRequest(

@@ -59,9 +59,19 @@ export interface RequestHandlerOptions {
   readonly onError?: (error: Error) => void
 }
 
+export interface TlsFiles {
+  readonly cert: string
+  readonly key: string
+}
+
 export interface ServeOptions extends Omit<RequestHandlerOptions, 'unprotected'> {
   /** Default 7295; 0: any that is free. */
   readonly port?: number
+  /**
+   * Paths of a certificate and its key, in PEM: it speaks HTTPS. They are read again when they change. Default: none, and a
+   * proxy before it does TLS.
+   */
+  readonly tls?: TlsFiles
   /** Default '127.0.0.1'. Another address than one of this machine by itself needs tokens. */
   readonly host?: string
 }
@@ -83,7 +93,13 @@ const HANDLER_OPTIONS = new KnownOptions<RequestHandlerOptions>({
   ...HANDLER_NAMES,
   unprotected: true,
 })
-const SERVE_OPTIONS = new KnownOptions<ServeOptions>({ ...HANDLER_NAMES, port: true, host: true })
+const SERVE_OPTIONS = new KnownOptions<ServeOptions>({
+  ...HANDLER_NAMES,
+  port: true,
+  host: true,
+  tls: true,
+})
+const TLS_OPTIONS = new KnownOptions<TlsFiles>({ cert: true, key: true })
 const TOKEN_OPTIONS = new KnownOptions<TokenOptions>({ ...TOKEN_TERMS, token: true })
 const LIMIT_OPTIONS = new KnownOptions<HandlerLimits>({
   bodyBytes: true,
@@ -136,9 +152,14 @@ export function handlerTerms(options: RequestHandlerOptions): HandlerTerms {
   return termsOf(options)
 }
 
-export function serveTerms(
-  options: ServeOptions,
-): HandlerTerms & { readonly port: number; readonly host: string } {
+interface ServeTerms extends HandlerTerms {
+  readonly port: number
+  readonly host: string
+  /** Null: it speaks HTTP. */
+  readonly tls: TlsFiles | null
+}
+
+export function serveTerms(options: ServeOptions): ServeTerms {
   SERVE_OPTIONS.assert(options, 'serve()', 'serve(pawl, { port: 7295 })')
   const { port = DEFAULT_PORT, host = '127.0.0.1' } = options
   if (!(Number.isInteger(port) && port >= 0 && port <= 65_535)) {
@@ -149,7 +170,15 @@ export function serveTerms(
       `serve() on ${shown(host)} needs \`tokens\`: every machine that reaches it could do everything. Without tokens it listens on '127.0.0.1' only.`,
     )
   }
-  return { ...termsOf(options), port, host }
+  return { ...termsOf(options), port, host, tls: tlsOf(options.tls) }
+}
+
+function tlsOf(tls: TlsFiles | undefined): TlsFiles | null {
+  if (tls === undefined) return null
+  TLS_OPTIONS.assert(tls, '`tls` of serve()', '{ cert: "./cert.pem", key: "./key.pem" }')
+  const { cert, key } = tls
+  if ([cert, key].every((path) => typeof path === 'string' && path !== '')) return { cert, key }
+  throw new InvalidDefinition('`tls` of serve() has the paths of two files, `cert` and `key`.')
 }
 
 function hasTokens({ tokens = [], tokenFile }: RequestHandlerOptions): boolean {

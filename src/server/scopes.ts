@@ -131,10 +131,12 @@ export class ScopeGuard {
     return own === null || queues.some((queue) => own.has(queue))
   }
 
+  /** What is malformed is refused by the kernel, or is in no queue. */
   #coversSpec(spec: unknown): boolean {
-    const { type, policy, stages } = spec as Partial<JobSpec>
-    const queues = policy == null ? (stages ?? []).map((one) => one.policy.queue) : [policy.queue]
-    return typeof type === 'string' && this.#covers(type, queues)
+    const { type, policy, stages } = spec as { readonly [K in keyof JobSpec]?: unknown }
+    const policies = isObject(policy) ? [policy] : listOf(stages).map((one) => one['policy'])
+    const queues = policies.flatMap((one) => (isObject(one) ? one['queue'] : []))
+    return typeof type === 'string' && this.#covers(type, queues as readonly string[])
   }
 
   async #hasJob(job: string): Promise<boolean | null> {

@@ -22,7 +22,11 @@ export async function serve(pawl: Pawl, options: ServeOptions = {}): Promise<Paw
     const listener = await listen(handler, terms)
     const { port } = listener
     const host = terms.host.includes(':') ? `[${terms.host}]` : terms.host
-    return { url: `http://${host}:${port}${terms.path}`, port, close: () => listener.close() }
+    return {
+      url: `${terms.tls === null ? 'http' : 'https'}://${host}:${port}${terms.path}`,
+      port,
+      close: () => listener.close(),
+    }
   } catch (error) {
     handler.close()
     throw error

@@ -3,9 +3,7 @@
  * a mistake in it, changes nothing: the tokens before it stay, and the mistake is told.
  */
 import { readFileSync } from 'node:fs'
-import { stat } from 'node:fs/promises'
 import { InvalidDefinition, KnownOptions, shown } from '../definition/index.ts'
-import { repeatEvery } from '../store/clock.ts'
 import type { TokenTerms } from './token-terms.ts'
 import { keptToken, TOKEN_TERMS } from './token-terms.ts'
 import type { KeptToken } from './tokens.ts'
@@ -18,7 +16,6 @@ export interface FileToken extends TokenTerms {
 
 const FILE = new KnownOptions<{ readonly tokens: unknown }>({ tokens: true })
 const FILE_TOKEN = new KnownOptions<FileToken>({ ...TOKEN_TERMS, hash: true })
-const LOOK_MS = 500
 
 export function readTokenFile(path: string): readonly KeptToken[] {
   const what = `the token file ${path}`
@@ -48,36 +45,4 @@ function parsed(text: string, what: string): unknown {
   } catch {
     throw new InvalidDefinition(`What is in ${what} is no JSON.`)
   }
-}
-
-/** Calls with the tokens whenever the file has changed. Gives its end. */
-export function followTokenFile(
-  path: string,
-  onTokens: (tokens: readonly KeptToken[]) => void,
-  onError: (error: Error) => void,
-): () => void {
-  let seen: string | null = null
-  let isLooking = false
-  const look = async (): Promise<void> => {
-    if (isLooking) return
-    isLooking = true
-    try {
-      const { mtimeMs, size, ino } = await stat(path)
-      const now = `${mtimeMs} ${size} ${ino}`
-      if (seen === now) return
-      seen = now
-      onTokens(readTokenFile(path))
-    } catch (error) {
-      // It is told once: the next look finds the same file.
-      if (seen !== 'missing' || (error as NodeJS.ErrnoException).code !== 'ENOENT') {
-        onError(error as Error)
-      }
-      if ((error as NodeJS.ErrnoException).code === 'ENOENT') seen = 'missing'
-    } finally {
-      isLooking = false
-    }
-  }
-  void look()
-  const timer = repeatEvery(LOOK_MS, () => void look())
-  return () => timer.stop()
 }

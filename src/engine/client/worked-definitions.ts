@@ -1,7 +1,12 @@
 /** What `work` is given: what is no definition with a handler is refused, with what to write. */
 import type { AnyJob } from '../../definition/index.ts'
-import { InvalidDefinition, isPipeline, noHandler, shown } from '../../definition/index.ts'
-import { isDefinition } from './submitter.ts'
+import {
+  InvalidDefinition,
+  isDefinition,
+  isPipeline,
+  noHandler,
+  shown,
+} from '../../definition/index.ts'
 
 export function assertDefinitions(given: unknown): void {
   if (!Array.isArray(given)) {

@@ -55,6 +55,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'dashboard',
     'observe',
   ],
+  mcp: ['kernel', 'protocol', 'definition', 'engine', 'operations'],
   conformance: ['kernel', 'store', 'definition', 'engine', 'server'],
   cli: [
     'kernel',
@@ -71,6 +72,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'observe',
     'server',
     'conformance',
+    'mcp',
   ],
   testing: [
     'kernel',

@@ -11,15 +11,18 @@ import { join } from 'node:path'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { open } from '../../../src/index.ts'
+import { job, open, typed } from '../../../src/index.ts'
 import type { Pawl } from '../../../src/index.ts'
 import { OPERATIONS, STATUSES } from '../../../src/protocol/index.ts'
-import type { PawlServer } from '../../../src/server/index.ts'
+import type { HandlerLimits, PawlServer } from '../../../src/server/index.ts'
 import { serve } from '../../../src/server/index.ts'
 import { IS_LONG } from '../../support/campaign.ts'
 import { temporaryFolder } from '../../support/engines.ts'
 
 const TOKEN = 'token-that-may-submit-and-work'
+/** It has every role but admin's, and may do nothing: there are no jobs of that type. */
+const HELD = 'token-that-is-held-to-nothing'
+const READER = 'token-that-may-only-read'
 const BODY_BYTES = 20_000
 /** Requests that are HTTP, a few at a time on connections that are kept, and those that are not. */
 const WELL_FORMED = IS_LONG ? 200_000 : 46_000
@@ -38,7 +41,7 @@ interface Target {
   readonly failures: Error[]
 }
 
-async function target(): Promise<Target> {
+async function target(limits: HandlerLimits = {}): Promise<Target> {
   const folder = await temporaryFolder()
   const pawl = await open(folder)
   onTestFinished(() => pawl.close())
@@ -46,8 +49,12 @@ async function target(): Promise<Target> {
   const server = await serve(pawl, {
     port: 0,
     hosts: ['pawl.test'],
-    tokens: [{ token: TOKEN, roles: ['submit', 'work'] }],
-    limits: { bodyBytes: BODY_BYTES, requestMs: 1_000, open: 20, openPerToken: 10 },
+    tokens: [
+      { token: TOKEN, roles: ['submit', 'work'] },
+      { token: HELD, roles: ['submit', 'work', 'read', 'operate'], types: ['nothing'] },
+      { token: READER, roles: ['read'] },
+    ],
+    limits: { bodyBytes: BODY_BYTES, requestMs: 1_000, open: 20, openPerToken: 10, ...limits },
     onError: (error) => failures.push(error),
   })
   onTestFinished(() => server.close())
@@ -69,7 +76,7 @@ function pick<T>(roll: Roll, from: readonly T[]): T {
   return from[roll(from.length)] as T
 }
 
-const CALLS = Object.values(OPERATIONS).filter(({ kind }) => kind === 'call')
+const CALLS = Object.values(OPERATIONS).filter(({ kind }) => kind === 'call' || kind === 'long')
 const GOOD_HEADERS = [
   'host: pawl.test',
   `authorization: Bearer ${TOKEN}`,
@@ -148,6 +155,7 @@ const METHODS = ['GET', 'POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS', 'TRACE', 'P
 function wellFormed(roll: Roll): string {
   const operation = pick(roll, CALLS)
   const headers = [...GOOD_HEADERS]
+  if (roll(3) === 0) headers[1] = `authorization: Bearer ${HELD}`
   let { method, path } = {
     method: operation.method as string,
     path: operation.path.replaceAll(/\{\w+\}/g, 'none'),
@@ -364,6 +372,30 @@ describe('a server that is asked by enemies', () => {
     expect(
       await exchange(server.port, ['GET /readyz HTTP/1.1\r\nhost: pawl.test\r\n\r\n']),
     ).toEqual([200])
+  })
+
+  it('cuts callers that take nothing of a stream, and has room for others then', async () => {
+    const { pawl, server } = await target({ open: 2, stuckMs: 300 })
+    const big = job('big', { input: typed<string>(), run: () => null })
+    const jobs = Array.from({ length: 40 }, () => ({ input: 'x'.repeat(500_000) }))
+    await pawl.submitMany(big, jobs)
+    const watch = `GET /v1/watch HTTP/1.1\r\nhost: pawl.test\r\nauthorization: Bearer ${READER}\r\n\r\n`
+    const sockets = await Promise.all([opened(server.port), opened(server.port)])
+    for (const socket of sockets) {
+      socket.pause()
+      socket.write(watch)
+    }
+    const other = watch.replace('/v1/watch', '/v1/watch?new=true')
+    const status = async (): Promise<number> => {
+      const socket = await opened(server.port)
+      socket.write(other)
+      const [bytes] = (await once(socket, 'data')) as [Buffer]
+      socket.destroy()
+      return Number(/^HTTP\/1\.1 (\d+)/.exec(bytes.toString())?.[1])
+    }
+    await expect.poll(status).toBe(429)
+    await expect.poll(status).toBe(200)
+    for (const socket of sockets) socket.destroy()
   })
 
   it('bounds open polls, of all and of each token, and answers others meanwhile', async () => {

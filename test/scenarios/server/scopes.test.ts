@@ -106,6 +106,8 @@ describe('a token that is held to some jobs', () => {
     ['a queue', SLOW],
   ])('is told nothing of others by any operation, and changes nothing: %s', async (_, token) => {
     const { pawl, call } = await prepared()
+    // It says of itself what it serves.
+    pawl.work([other])
     const before = JSON.stringify([await pawl.history(SECRET), await pawl.schedules()])
     for (const operation of CALLS) {
       const name = operation.name as OperationName
