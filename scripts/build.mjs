@@ -7,6 +7,7 @@ import { rmSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
+import { buildDashboard } from './dashboard.mjs'
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..')
 const folder = resolve(process.argv[2] ?? join(root, 'dist'))
@@ -47,3 +48,5 @@ await build({
   target: 'node20',
   packages: 'external',
 })
+
+await buildDashboard(join(folder, 'dashboard'))
