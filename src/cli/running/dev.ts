@@ -159,7 +159,7 @@ async function workAndServe(
   const ready: ChildReady = { port: server.port }
   process.send?.(ready)
   const jobs = definitions.map(({ name }) => name)
-  const places = { store: shownStore(settings.store), url: server.url, jobs }
+  const places = { store: shownStore(settings.store), url: server.url, jobs, hasPage: true }
   printer.note(`pawl dev\n${whereToLook(printer.noteStyles, places)}`)
   await isToEnd
   printer.note('Drains: handlers end.')

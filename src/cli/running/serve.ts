@@ -19,6 +19,7 @@ export const SERVE_OPTIONS: readonly OptionTerms[] = [
   { flags: '--tokens <file>', says: 'A file of tokens, as `pawl token` writes it' },
   { flags: '--tls-cert <file>', says: 'A certificate: it speaks HTTPS' },
   { flags: '--tls-key <file>', says: 'The key of the certificate' },
+  { flags: '--no-dashboard', says: 'Without the page at dashboard/' },
   { flags: '--path <path>', says: 'Where it is mounted, such as /pawl' },
   { flags: '--origin <origin>', says: 'Another origin whose pages may ask', isMany: true },
   { flags: '--allow-host <name>', says: 'A name that the Host header may have', isMany: true },
@@ -38,6 +39,7 @@ export function serveOptionsOf(call: CommandCall): ServeOptions {
     ...(host === undefined ? {} : { host }),
     ...(tokens === undefined ? {} : { tokenFile: tokens }),
     ...(path === undefined ? {} : { path }),
+    ...(call.options['dashboard'] === false ? { dashboard: false } : {}),
     ...(cert === undefined || key === undefined ? {} : { tls: { cert, key } }),
     ...(origins === undefined ? {} : { origins }),
     ...(hosts === undefined ? {} : { hosts }),
@@ -69,7 +71,8 @@ export const SERVE: CliCommand = {
       async (pawl) => {
         const server = await serve(pawl, options)
         const jobs = definitions.map(({ name }) => name)
-        const places = { store: shownStore(store), url: server.url, jobs }
+        const hasPage = options.dashboard !== false
+        const places = { store: shownStore(store), url: server.url, jobs, hasPage }
         call.printer.note(`pawl serve\n${whereToLook(call.printer.noteStyles, places)}`)
         await stop.asked
         call.printer.note('Takes no more requests. Ctrl-C ends it at once.')
