@@ -7,7 +7,7 @@ const ALL = ['src/**/*.test.ts', 'test/**/*.test.ts']
 
 /**
  * Tests that need a process of their own: they put other modules in the place of real ones, go to
- * another folder, count what is called beneath them, or kill. All others share two processes, in which each module is loaded once.
+ * another folder, count what is called beneath them, or kill. All others share three processes, in which each module is loaded once.
  */
 const OF_THEIR_OWN = [
   'test/faults/damage/**/*.test.ts',
@@ -19,8 +19,22 @@ const OF_THEIR_OWN = [
   'test/scenarios/work-per-job.test.ts',
 ]
 
-/** Begun last, one of them would go on for minutes when all others are over. */
-const LONGEST = ['test/model/explorer/worlds.test.ts', 'test/model/properties/agreement.test.ts']
+/** By how long they take. Begun last, one of them would go on for a minute when all others are over. */
+const LONGEST = [
+  'test/model/explorer/worlds.test.ts',
+  'test/repo/examples/examples.test.ts',
+  'test/scenarios/presence/kills.test.ts',
+  'test/scenarios/presence/postgres.test.ts',
+  'test/sql/verify/history.test.ts',
+  'test/model/explorer/guards.test.ts',
+  'test/repo/docs/snippets.test.ts',
+  'test/scenarios/waiting/kills.test.ts',
+  'test/conformance/stories.test.ts',
+  'test/sql/proof/losses.test.ts',
+  'test/repo/examples/orders/service.test.ts',
+  'test/sql/proof/kills.test.ts',
+  'test/model/properties/agreement.test.ts',
+]
 
 /**
  * Those of their own FIRST: a process that is shared ends when one of them comes between. Then the
@@ -36,7 +50,8 @@ class OwnFirst extends BaseSequencer {
 
 function placeOf({ project, moduleId }: TestSpecification): number {
   if (project.config.isolate) return 0
-  return LONGEST.some((path) => moduleId.endsWith(path)) ? 1 : 2
+  const at = LONGEST.findIndex((path) => moduleId.endsWith(path))
+  return at === -1 ? LONGEST.length + 1 : at + 1
 }
 
 /** Threads begin with what was compiled for the run, instead of TypeScript that each must read. */
@@ -53,7 +68,8 @@ export default defineConfig({
     testTimeout: 300_000,
     // What is waited for comes in its time, also on a busy machine.
     expect: { poll: { timeout: 30_000 } },
-    maxWorkers: 2,
+    // One more than cores: a test often waits, for a process, a lease or a server.
+    maxWorkers: 3,
     sequence: { sequencer: OwnFirst },
     projects: [
       { extends: true, test: { name: 'own', include: OF_THEIR_OWN, isolate: true } },

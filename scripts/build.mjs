@@ -7,6 +7,7 @@ import { rmSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
+import { buildDashboard } from './dashboard.mjs'
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..')
 const folder = resolve(process.argv[2] ?? join(root, 'dist'))
@@ -30,6 +31,7 @@ await build({
     'push/index': 'src/push/index.ts',
     'conformance/index': 'src/conformance/index.ts',
     'observe/opentelemetry/index': 'src/observe/opentelemetry/index.ts',
+    'mcp/index': 'src/mcp/index.ts',
     'observe/metrics/index': 'src/observe/metrics/index.ts',
     'server/index': 'src/server/index.ts',
     'store/index': 'src/store/index.ts',
@@ -46,3 +48,5 @@ await build({
   target: 'node20',
   packages: 'external',
 })
+
+await buildDashboard(join(folder, 'dashboard'))

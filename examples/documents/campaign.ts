@@ -9,7 +9,7 @@ import type { Chance } from './chance.ts'
 import { chance } from './chance.ts'
 import type { Collection } from './corpus.ts'
 import { writeCollection } from './corpus.ts'
-import type { Told } from './engine-lives.ts'
+import type { LivesTerms, Told } from './engine-lives.ts'
 import { EngineLives } from './engine-lives.ts'
 import type { Options } from './options.ts'
 import type { ToldReading } from './pipeline.ts'
@@ -53,7 +53,7 @@ export class Campaign {
   constructor(
     options: Options,
     place: string,
-    log: string,
+    lives: LivesTerms,
     tally: Tally,
     onEvent: (event: string) => void,
   ) {
@@ -64,7 +64,7 @@ export class Campaign {
     this.#random = chance(options.seed)
     this.#killsToCome = options.isForever && options.kills > 0 ? Infinity : options.kills
     this.#lives = new EngineLives(
-      log,
+      lives,
       () => tally.position,
       (told) => this.#hear(told),
     )

@@ -17,8 +17,15 @@ import type { ToldReading } from './pipeline.ts'
 
 export type Told = ToldOpened | ToldEntry | ToldReading
 
+/** What all lives of the engine have. */
+export interface LivesTerms {
+  readonly log: string
+  /** Where each serves the page; null: none does. */
+  readonly port: number | null
+}
+
 export class EngineLives {
-  readonly #log: string
+  readonly #terms: LivesTerms
   /** What is known of the log when a life begins. */
   readonly #position: () => number
   readonly #hear: (told: Told) => void
@@ -27,8 +34,8 @@ export class EngineLives {
   #isOpen = false
   #isStopped = false
 
-  constructor(log: string, position: () => number, hear: (told: Told) => void) {
-    this.#log = log
+  constructor(terms: LivesTerms, position: () => number, hear: (told: Told) => void) {
+    this.#terms = terms
     this.#position = position
     this.#hear = hear
   }
@@ -67,7 +74,7 @@ export class EngineLives {
 
   async #liveOnce(): Promise<{ code: number | null; signal: NodeJS.Signals | null }> {
     const file = fileURLToPath(new URL('./engine-process.ts', import.meta.url))
-    const plan: EnginePlan = { log: this.#log, from: this.#position() }
+    const plan: EnginePlan = { ...this.#terms, from: this.#position() }
     const args = [...process.execArgv, file, JSON.stringify(plan)]
     const child = spawn(process.execPath, args, {
       // Its input stays open as long as this process lives.

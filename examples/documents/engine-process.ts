@@ -8,12 +8,15 @@
 import { createInterface } from 'node:readline'
 import type { Entry, Pawl } from '../../src/index.ts'
 import { open } from '../../src/index.ts'
+import { serve } from '../../src/server/index.ts'
 import { say } from './lines.ts'
 import { collection } from './pipeline.ts'
 import type { Share } from './share.ts'
 
 export interface EnginePlan {
   readonly log: string
+  /** Where the page is served that shows it; null: nowhere. */
+  readonly port: number | null
   /** What is known of the log already. */
   readonly from: number
 }
@@ -103,10 +106,12 @@ process.on('SIGINT', () => undefined)
 const plan = JSON.parse(process.argv[2] ?? '{}') as EnginePlan
 const pawl = await open(plan.log)
 say({ type: 'opened' } satisfies ToldOpened)
+const server = plan.port === null ? null : await serve(pawl, { port: plan.port })
 const telling = tell(pawl, plan.from)
 const modules = [new URL('./pipeline.ts', import.meta.url)]
 pawl.work([collection], { concurrency: AT_ONCE, isolation: 'process', modules })
 await takeCollections(pawl)
+await server?.close()
 await pawl.close()
 await telling
 process.exit(0)

@@ -3,6 +3,9 @@
  * was counted once.
  */
 import { mkdir, mkdtemp, readdir, rm } from 'node:fs/promises'
+import { once } from 'node:events'
+import type { AddressInfo } from 'node:net'
+import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { Campaign, Stopped } from './campaign.ts'
@@ -18,10 +21,16 @@ const SAME_KEY_MS = 500
 async function run(options: Options): Promise<boolean> {
   const place = await placeFor(options)
   const log = join(place, 'log')
-  console.log(`survey, analyse each document, report; seed ${options.seed}\n`)
+  console.log(`survey, analyse each document, report; seed ${options.seed}`)
+  const port = options.port === null ? null : await freePort(options.port)
+  if (port !== null) {
+    console.log(`see it turn: http://127.0.0.1:${port}/dashboard/ ; Ctrl-C ends it, with the proof`)
+  }
+  console.log()
   const tally = new Tally()
   const display = new Display(options, tally, process.stdout)
-  const campaign = new Campaign(options, place, log, tally, (event) => display.event(event))
+  const lives = { log, port }
+  const campaign = new Campaign(options, place, lives, tally, (event) => display.event(event))
   heed(campaign, display)
   try {
     await campaign.run()
@@ -33,6 +42,21 @@ async function run(options: Options): Promise<boolean> {
   } finally {
     display.close()
     if (options.data === null) await rm(place, { recursive: true, force: true })
+  }
+}
+
+/** The one that is wanted, or any: all lives of the engine have the same. */
+async function freePort(wanted: number): Promise<number> {
+  const server = createServer()
+  try {
+    server.listen(wanted, '127.0.0.1')
+    await once(server, 'listening')
+    return (server.address() as AddressInfo).port
+  } catch (error) {
+    if (wanted === 0) throw error
+    return await freePort(0)
+  } finally {
+    server.close()
   }
 }
 

@@ -12,21 +12,28 @@ export interface Options {
   readonly seed: number
   /** Collections and kills come at the same pace, but without an end. */
   readonly isForever: boolean
+  /** Of the page that shows the engine at work, if it is free; null: there is no page. */
+  readonly port: number | null
   /** Where everything is kept; null: nowhere, it is removed in the end. */
   readonly data: string | null
 }
+
+const DEFAULT_PORT = 7_295
 
 export const HELP = `Collections of documents are surveyed, analysed and reported on, while the engine and the
 processes that it runs handlers in are killed. In the end every document was counted once.
 
   npm start -- [options]
 
-  --seconds N      about how long it takes (default 30)
+It goes on until Ctrl-C, and a page shows it at work: its address is printed.
+
+  --once           no page, and it ends by itself
+  --seconds N      about how long it takes (default 30), or, until Ctrl-C, how long as many take (default 120)
   --collections N  how many collections there are (default 6)
   --documents N    how many documents each of them has (default 20)
   --kills N        how many kills, by SIGKILL, if there is time (default 9)
   --seed N         what the documents are, and when the kills come (default: a random one)
-  --forever        more and more collections, until Ctrl-C
+  --port N         where the page is (default 7295, or any that is free)
   --data FOLDER    an empty folder, where documents, log and reports are kept
   --help           this text
 
@@ -40,7 +47,7 @@ export function optionsFrom(args: readonly string[]): Options | null {
   const { values } = parsed(args)
   if (values.help) return null
   const whole = (
-    name: 'seconds' | 'collections' | 'documents' | 'kills' | 'seed',
+    name: 'seconds' | 'collections' | 'documents' | 'kills' | 'seed' | 'port',
     least: number,
   ): number | null => {
     const text = values[name]
@@ -49,13 +56,15 @@ export function optionsFrom(args: readonly string[]): Options | null {
     if (/^\d+$/.test(text) && value >= least && Number.isSafeInteger(value)) return value
     throw new BadOption(`--${name} must be a whole number from ${least}, not '${text}'.`)
   }
+  const isOnce = values.once ?? false
   return {
-    seconds: whole('seconds', 1) ?? 30,
+    seconds: whole('seconds', 1) ?? (isOnce ? 30 : 120),
     collections: whole('collections', 1) ?? 6,
     documents: whole('documents', 1) ?? 20,
     kills: whole('kills', 0) ?? 9,
     seed: whole('seed', 0) ?? Math.floor(Math.random() * 1_000_000),
-    isForever: values.forever ?? false,
+    isForever: !isOnce,
+    port: isOnce ? null : (whole('port', 0) ?? DEFAULT_PORT),
     data: values.data ?? null,
   }
 }
@@ -71,7 +80,8 @@ function parsed(args: readonly string[]) {
         documents: { type: 'string' },
         kills: { type: 'string' },
         seed: { type: 'string' },
-        forever: { type: 'boolean' },
+        once: { type: 'boolean' },
+        port: { type: 'string' },
         data: { type: 'string' },
       },
     })

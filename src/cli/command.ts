@@ -21,6 +21,8 @@ export interface ArgumentTerms {
   readonly says: string
   /** Default true. */
   readonly isRequired?: boolean
+  /** The last one: as many words as there are. */
+  readonly isRest?: boolean
 }
 
 export interface OptionTerms {
@@ -30,6 +32,8 @@ export interface OptionTerms {
   readonly choices?: readonly string[]
   /** Given several times, it is a list. */
   readonly isMany?: boolean
+  /** Its name says it all: the help lists it with others, without a line of its own. */
+  readonly isPlain?: boolean
 }
 
 /** What a command came to: something to print, and how it ended. Default: done. */
@@ -48,6 +52,8 @@ export interface CliCommand {
   readonly options?: readonly OptionTerms[]
   /** Whole lines, without `pawl`. */
   readonly examples: readonly string[]
+  /** In the place of `says` where there is room for more. */
+  readonly intro?: string
   /** What else there is to know, in a few lines. */
   readonly details?: string
   run(call: CommandCall): Promise<CommandResult | void>

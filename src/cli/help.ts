@@ -51,27 +51,58 @@ function wrapped(text: string, margin: number): string {
 }
 
 export function usageOf({ name, arguments: given = [], options = [] }: CliCommand): string {
-  const words = given.map(({ name: one, isRequired = true }: ArgumentTerms) =>
-    isRequired ? `<${one}>` : `[${one}]`,
-  )
+  const words = given.map(({ name: one, isRequired = true, isRest = false }: ArgumentTerms) => {
+    const word = isRest ? `${one}...` : one
+    return isRequired ? `<${word}>` : `[${word}]`
+  })
   return ['pawl', name, ...words, ...(options.length > 0 ? ['[options]'] : [])].join(' ')
 }
 
+const MOST_OWN_LINES = 8
+
 export function commandHelp(command: CliCommand, commands: readonly CliCommand[]): string {
-  const { says, details, arguments: given = [], options = [], examples, name } = command
+  const { arguments: given = [], options = [], examples, name } = command
   const within = commands.filter((one) => one.name.startsWith(`${name} `))
+  // Of a few options each has a line.
+  const isLong = options.length > MOST_OWN_LINES
+  const plain = isLong ? options.filter(({ isPlain }) => isPlain === true) : []
+  const told = options.filter((one) => !plain.includes(one))
   const parts = [
     `Usage: ${usageOf(command)}`,
-    `${says}.`,
-    ...(details === undefined ? [] : [details]),
+    wrapped(introOf(command), 0),
     listed(given.map((one) => [one.name, one.says])),
     listed(within.map((one) => [one.name, one.says])),
-    listed(options.map((one) => [one.flags, optionText(one)])),
+    [listed(told.map((one) => [one.flags, optionText(one)])), together(plain)]
+      .filter((part) => part !== '')
+      .join('\n'),
+    formsText(command),
     examples.map((one) => `  pawl ${one}`).join('\n'),
-    'Options of every command: `pawl --help`.',
   ]
   return `${parts.filter((part) => part !== '').join('\n\n')}\n`
 }
+
+export function introOf({ says, intro = `${says}.`, details }: CliCommand): string {
+  return details === undefined ? intro : `${intro} ${details}`
+}
+
+/** Options without a line of their own. */
+function together(options: readonly OptionTerms[]): string {
+  const all = options.map(({ flags, isMany }) => `${flags}${isMany === true ? '…' : ''}`)
+  return all.length === 0 ? '' : wrapped(`  ${all.join(', ')}`, 2)
+}
+
+/** How values are written that look alike in all commands. */
+function formsText({ options = [], arguments: given = [] }: CliCommand): string {
+  const flags = options.map((one) => one.flags).join(' ')
+  const isJson = flags.includes('<json>') || given.some(({ name }) => JSON_ARGUMENTS.has(name))
+  const forms = [
+    ...(flags.includes('<time>') ? ['<time>: 30s, 5m, 2h, 7d; a date, or 10m for 10 min ago'] : []),
+    ...(isJson ? ['JSON may be @file, or @- for stdin'] : []),
+  ]
+  return forms.length === 0 ? '' : wrapped(`${forms.join('. ')}.`, 0)
+}
+
+const JSON_ARGUMENTS: ReadonlySet<string> = new Set(['input', 'value'])
 
 export function optionText({ says, choices, isMany = false }: OptionTerms): string {
   const from = choices === undefined ? '' : `: ${choices.join(', ')}`

@@ -33,6 +33,10 @@ function when(time: TimeValue): string {
   return time === null ? '' : timeText(time).slice(0, 19)
 }
 
+function exactly(time: TimeValue): string {
+  return time === null ? '' : timeText(time)
+}
+
 export function jobFacts(styles: Styles, job: JobInfo): string {
   const { stages, effects, waits } = job
   const facts: (readonly [name: string, value: unknown])[] = [
@@ -51,10 +55,10 @@ export function jobFacts(styles: Styles, job: JobInfo): string {
       'retries',
       job.maxRetries === null ? job.retryCount : `${job.retryCount} of ${job.maxRetries}`,
     ],
-    ['submitted', job.submittedAt],
-    ['started', job.startedAt],
-    ['completed', job.completedAt],
-    ['deadline', job.deadlineAt],
+    ['submitted', exactly(job.submittedAt)],
+    ['started', exactly(job.startedAt)],
+    ['completed', exactly(job.completedAt)],
+    ['deadline', exactly(job.deadlineAt)],
     [
       'cancelled',
       job.cancelled === null ? null : `by ${job.cancelled.by}: ${job.cancelled.reason}`,

@@ -9,7 +9,7 @@ import { InvalidDefinition } from './errors.ts'
 import type { AnyJob, JobDefinition, JobOptions } from './job-definition.ts'
 import { termNames, termsOf } from './job-definition.ts'
 import type { Upgrades } from './job-spec.ts'
-import { assertVersion, checkedVersion } from './job-spec.ts'
+import { assertVersion, checkedVersion, markByName } from './job-spec.ts'
 import { KnownOptions, shown } from './known-options.ts'
 import type { AnyMessage } from './message-definition.ts'
 import type { Classify, ResultOf, Returned, RunContext } from './runnable.ts'
@@ -88,20 +88,14 @@ export function contract<
   } as unknown as Contract<Name, S, O, M>
 }
 
-const BY_NAME = new WeakSet<object>()
-
 /** A job of which nothing is known but its name and how it is tried: an engine does not check messages and inputs by it. */
 export function jobByName(
   name: string,
   options: ContractOptions<MaybeSchema, MaybeSchema>,
 ): AnyJob {
   const named = contract(name, { ...options, input: typed<unknown>() }) as AnyJob
-  BY_NAME.add(named)
+  markByName(named)
   return named
-}
-
-export function isByName(definition: object): boolean {
-  return BY_NAME.has(definition)
 }
 
 export function noHandler(name: string): string {

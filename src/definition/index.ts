@@ -21,7 +21,7 @@ export type { ByInputOptions } from './by-input.ts'
 export type { Continuation } from './continuation.ts'
 export { continuedInput, isContinuation, makeContinuation, versionedInput } from './continuation.ts'
 export type { Contract, ContractOptions, HandlerOptions } from './contract.ts'
-export { contract, handle, isByName, jobByName, noHandler } from './contract.ts'
+export { contract, handle, jobByName, noHandler } from './contract.ts'
 export type { FailedAt, FailedWhy } from './job-errors.ts'
 export {
   JobDeadlinePassed,
@@ -66,7 +66,15 @@ export {
   runnableFor,
 } from './job-definition.ts'
 export type { ChildOptions } from './job-spec.ts'
-export { CHILD_NAMES, inputFor, inputOf, specOf, timeOf } from './job-spec.ts'
+export {
+  CHILD_NAMES,
+  inputFor,
+  inputOf,
+  isByName,
+  isDefinition,
+  specOf,
+  timeOf,
+} from './job-spec.ts'
 export type { OptionNames } from './known-options.ts'
 export { KnownOptions, shown } from './known-options.ts'
 export { fromJson, toJson, UnreadablePayload, UnserializableValue } from './json-value.ts'
@@ -80,7 +88,14 @@ export type {
 } from './message-definition.ts'
 export { isMessage, message } from './message-definition.ts'
 export type { AskOptions, Question } from './question.ts'
-export { answerId, askedSchema, isAnswer, questionIdentity, questionSchema } from './question.ts'
+export {
+  answerId,
+  askedSchema,
+  isAnswer,
+  questionIdentity,
+  questionIn,
+  questionSchema,
+} from './question.ts'
 export type {
   AnyPipeline,
   FailureContext,

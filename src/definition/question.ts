@@ -28,6 +28,19 @@ export interface Question {
   readonly notBySubmitter: boolean
 }
 
+/** As a wait has it; null: another program than a worker of ours wrote it. */
+export function questionIn(ask: Payload): Question | null {
+  let found: Partial<Question> | null
+  try {
+    found = JSON.parse(ask) as Partial<Question> | null
+  } catch {
+    return null
+  }
+  const isWhole =
+    typeof found?.ask === 'string' && typeof found.quorum === 'number' && Array.isArray(found.for)
+  return isWhole ? (found as Question) : null
+}
+
 const IDENTITY = '$comment'
 const IS_QUESTION = 'pawl question '
 

@@ -560,6 +560,23 @@ const OTHER_OPERATIONS = {
     errors: ['NotReady'],
     example: { input: {}, output: { status: 'ready' } },
   }),
+  caller: operation({
+    path: '/v1/caller',
+    roles: ['submit', 'work', 'read', 'operate'],
+    scope: 'free',
+    command: { none: 'It is for pages that show only what their reader may do.' },
+    says: 'Says who the caller is, and which operations its token may call.',
+    input: object({}),
+    output: object({
+      name,
+      seesPayloads: flag(),
+      operations: list(name, MOST_PER_PAGE),
+    }),
+    example: {
+      input: {},
+      output: { name: 'on-call', seesPayloads: true, operations: ['jobs.list', 'jobs.show'] },
+    },
+  }),
   openapi: operation({
     path: '/v1/openapi.json',
     roles: ['submit', 'work', 'read', 'operate'],

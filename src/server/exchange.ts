@@ -15,7 +15,7 @@ export interface OutgoingAnswer {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
   /** A stream is one of events. */
-  readonly body: string | ReadableStream<Uint8Array>
+  readonly body: string | Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array>
 }
 
 /** The server, beneath what it is mounted by. */

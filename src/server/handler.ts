@@ -1,8 +1,8 @@
 /**
  * The server as a function from a request to its answer, which Hono, Next, Bun and others mount as it is.
  *
- * A request passes, in this order: the checks of Host and Origin, the token, the route, the role, the form of its input, and
- * the scope of the token.
+ * A request passes, in this order: the checks of Host and Origin, the files of the dashboard, the token, the route, the role,
+ * the form of its input, and the scope of the token.
  * Whatever is refused on the way has changed nothing.
  */
 import { InvalidDefinition } from '../definition/index.ts'
@@ -47,7 +47,7 @@ export function createHandler(pawl: Pawl, options: RequestHandlerOptions = {}): 
   const answerTo = answersOf(pawl, handlerTerms(options))
   const handler = async (request: Request): Promise<Response> => {
     const { status, headers, body } = await answerTo(request)
-    return new Response(body, { status, headers })
+    return new Response(body === '' ? null : body, { status, headers })
   }
   return Object.assign(handler, { close: () => answerTo.close() })
 }
@@ -119,6 +119,8 @@ async function answer(
   const url = new URL(request.url)
   assertHost(terms, request, url)
   assertOrigin(terms, request)
+  const page = await dashboardAnswer(terms, request, url)
+  if (page !== null) return page
   const { operation, caller, parameters } = admit(parts, tokens, request, url)
   const { limits } = terms
   const given = await inputOf(request, operation, parameters, url.searchParams, limits.bodyBytes)
@@ -144,6 +146,17 @@ async function answer(
   } finally {
     open?.leave()
   }
+}
+
+/** The page is the same for everybody, and says nothing of jobs: it needs no token. Null: it is not asked for. */
+async function dashboardAnswer(
+  { path, dashboard }: HandlerTerms,
+  request: IncomingCall,
+  url: URL,
+): Promise<OutgoingAnswer | null> {
+  if (dashboard === null || request.method !== 'GET') return null
+  if (!url.pathname.startsWith(`${path}/`)) return null
+  return dashboard.answer(url.pathname.slice(path.length), request.headers)
 }
 
 interface Admitted {

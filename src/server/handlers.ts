@@ -10,7 +10,7 @@ import { commandFields, unknownField } from '../kernel/index.ts'
 import type { CallName, EventsName, OperationContext } from '../operations/index.ts'
 import { isCall, runOperation } from '../operations/index.ts'
 import type { OperationInput, OperationName } from '../protocol/index.ts'
-import { openApiDocument, rolesForCommand } from '../protocol/index.ts'
+import { openApiDocument, OPERATIONS, rolesForCommand } from '../protocol/index.ts'
 import type { Claimed, Query, QueryKind } from '../store/index.ts'
 import { nowUs } from '../store/clock.ts'
 import { RequestRefused } from './errors.ts'
@@ -20,7 +20,7 @@ import type { OnDemandMeter } from './on-demand-meter.ts'
 import type { OpenRequests } from './open-requests.ts'
 import type { RemoteSessions } from './remote-sessions.ts'
 import type { Caller } from './tokens.ts'
-import { hasOneOf } from './tokens.ts'
+import { hasOneOf, mayCall } from './tokens.ts'
 
 export interface ServerParts {
   readonly pawl: Pawl
@@ -167,7 +167,7 @@ const OF_STORE: Pick<Handlers, Extract<Answering, `store.${string}` | `presence.
   }),
 }
 
-const OF_SERVER: Pick<Handlers, 'healthz' | 'readyz' | 'openapi' | 'metrics.text'> = {
+const OF_SERVER: Pick<Handlers, 'healthz' | 'readyz' | 'openapi' | 'caller' | 'metrics.text'> = {
   'metrics.text': ({ meter }) => meter.text(),
   healthz: async () => ({ status: 'ok' }),
   readyz: async ({ access }) => {
@@ -178,6 +178,13 @@ const OF_SERVER: Pick<Handlers, 'healthz' | 'readyz' | 'openapi' | 'metrics.text
     }
     return { status: 'ready' }
   },
+  caller: async ({ caller }) => ({
+    name: caller.name,
+    seesPayloads: caller.seesPayloads,
+    operations: Object.values(OPERATIONS)
+      .filter((one) => mayCall(caller, one) && (caller.scope === null || one.scope !== 'none'))
+      .map(({ name }) => name),
+  }),
   openapi: async ({ terms }) => openApiDocument(PAWL_VERSION, terms.path),
 }
 

@@ -162,7 +162,7 @@ async function write(
   // What is left of a small request is read and thrown away; a large one is not waited for.
   const isCut = !incoming.complete && !(Number(incoming.headers['content-length']) <= SMALL_BYTES)
   if (isCut) outgoing.setHeader('connection', 'close')
-  if (typeof body !== 'string') await stream(outgoing, body, stuckMs)
+  if (body instanceof ReadableStream) await stream(outgoing, body, stuckMs)
   else {
     outgoing.setHeader('content-length', Buffer.byteLength(body))
     outgoing.end(body)

@@ -1,6 +1,7 @@
 /**
  * The options of a server, checked BEFORE anything listens.
  */
+import { DashboardFiles } from '../dashboard/index.ts'
 import type { AnyJob } from '../definition/index.ts'
 import { InvalidDefinition, KnownOptions, shown } from '../definition/index.ts'
 import { assertLinkKey } from './message-links.ts'
@@ -50,6 +51,8 @@ export interface RequestHandlerOptions {
   /** Jobs that are submitted by name get their policies, and their inputs are checked. Default: none. */
   readonly definitions?: readonly AnyJob[]
   readonly limits?: HandlerLimits
+  /** Whether it has the dashboard, at `dashboard/` below its path. Its page is open to all, and what it shows asks for a token. Default true. */
+  readonly dashboard?: boolean
   /** How long a process of remote workers may be silent, without a connection, until its leases are revoked. Default 5 s. */
   readonly graceMs?: number
   /** Told of failures of the server. Default: written to stderr. */
@@ -82,6 +85,7 @@ const HANDLER_NAMES = {
   origins: true,
   definitions: true,
   limits: true,
+  dashboard: true,
   graceMs: true,
   onError: true,
 } as const
@@ -132,6 +136,8 @@ export interface HandlerTerms {
   readonly origins: ReadonlySet<string>
   readonly definitions: ReadonlyMap<string, AnyJob>
   readonly limits: Required<HandlerLimits>
+  /** Null: it has none. */
+  readonly dashboard: DashboardFiles | null
   readonly graceMs: number
   readonly onError: (error: Error) => void
 }
@@ -192,7 +198,10 @@ function termsOf(options: Omit<RequestHandlerOptions, 'unprotected'>): HandlerTe
       `\`path\` is where the server is mounted, such as '/pawl', not ${shown(path)}.`,
     )
   }
-  const { graceMs = DEFAULT_GRACE_MS } = options
+  const { graceMs = DEFAULT_GRACE_MS, dashboard = true } = options
+  if (typeof dashboard !== 'boolean') {
+    throw new InvalidDefinition(`\`dashboard\` is true or false, not ${shown(dashboard)}.`)
+  }
   for (const [name, value] of Object.entries({ ...DEFAULT_LIMITS, ...limits, graceMs })) {
     if (Number.isSafeInteger(value) && value > 0) continue
     throw new InvalidDefinition(`\`${name}\` is a whole number from 1, not ${shown(value)}.`)
@@ -208,6 +217,7 @@ function termsOf(options: Omit<RequestHandlerOptions, 'unprotected'>): HandlerTe
     origins: new Set(origins),
     definitions: new Map(definitions.map((one) => [one.name, one])),
     limits: { ...DEFAULT_LIMITS, ...limits },
+    dashboard: dashboard ? new DashboardFiles() : null,
     graceMs,
     onError: options.onError ?? ((error) => console.error(`pawl: ${error.message}`)),
   }

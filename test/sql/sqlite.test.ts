@@ -3,6 +3,7 @@
  * damaged, or not one of its own, and the end of its thread.
  */
 import { execFile } from 'node:child_process'
+import { readdirSync, readlinkSync } from 'node:fs'
 import { mkdir, mkdtemp, open as openFile, readdir, rename, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -17,6 +18,7 @@ import {
   openConnection,
   returnThread,
 } from '../../src/store/sql/sqlite/connection.ts'
+import { InThreadConnection } from '../../src/store/sql/sqlite/sqlite-file.ts'
 import { SmallDisk } from '../faults/crash/small-disk.ts'
 import { ask, reasonOf } from './databases.ts'
 
@@ -59,6 +61,7 @@ function child(...args: readonly string[]): Promise<string> {
 }
 
 const CREATE = ask('create table t (id text primary key, n integer)')
+const CREATE_IF_MISSING = ask('create table if not exists t (id text primary key, n integer)')
 const ADD = 'insert into t values (?1, ?2)'
 
 describe('a file', () => {
@@ -105,7 +108,47 @@ describe('a file that is closed', () => {
     expect(await readdir(folder)).toEqual(['jobs.db'])
     expect(await valueOf(await opened(), 'select count(*) from t')).toBe(1)
   })
+
+  it.runIf(process.platform === 'linux')('leaves its thread for the next one', async () => {
+    const first = await threadOf()
+    expect(await threadOf()).toBe(first)
+  })
+
+  it.runIf(process.platform === 'linux')(
+    'is closed all the same while this process has it open elsewhere',
+    async () => {
+      const other = new InThreadConnection(join(folder, 'jobs.db'))
+      const connection = await opened()
+      await connection.run([CREATE, ask(ADD, 'a', 1)])
+      await connection.close()
+      expect(isOpenHere()).toBe(true)
+      expect(await valueOf(other, 'select count(*) from t')).toBe(1)
+      await other.close()
+    },
+  )
 })
+
+/** Of a connection that was opened and closed. */
+async function threadOf(): Promise<number> {
+  const connection = await opened()
+  await connection.run([CREATE_IF_MISSING, ask('select count(*) from t')])
+  await connection.close()
+  expect(isOpenHere()).toBe(false)
+  const thread = borrowThread()
+  returnThread(thread)
+  return thread.threadId
+}
+
+/** Whether this process has one of the files open, with those that SQLite keeps beside them. */
+function isOpenHere(): boolean {
+  return readdirSync('/proc/self/fd').some((entry) => {
+    try {
+      return readlinkSync(`/proc/self/fd/${entry}`).startsWith(folder)
+    } catch {
+      return false
+    }
+  })
+}
 
 describe('a file that somebody else writes to', () => {
   it('makes a writer wait, but not the event loop', async () => {

@@ -66,30 +66,35 @@ const PLACEHOLDERS: Readonly<Record<Exclude<TypedKind, 'flag'>, string>> = {
   json: '<json>',
 }
 
-const HOW: Partial<Record<TypedKind, string>> = {
-  time: 'A date, or 10m for ten minutes ago',
-  duration: '30s, 5m, 2h, 7d',
-  rate: 'Such as 100/1s',
-  json: 'JSON; @file reads it',
-}
-
-function saysOf(name: string, schema: JsonSchema): string {
-  const kind = kindOf(schema)
+/** What a property is for; null: its name says it all. */
+function meaningOf(schema: JsonSchema): string | null {
   const meaning = (schema.description ?? '')
-    .replace('the name of the token', 'your name')
+    .replace('the name of the token', 'your name, or that of the token')
     .replace(/\.$/, '')
-  const isOfTime = kind === 'time' && meaning.startsWith('Milliseconds since 1970')
-  const parts = [isOfTime ? '' : meaning, HOW[kind] ?? '', isNullable(schema) ? `or '${NONE}'` : '']
-  const told = parts.filter((part) => part !== '').join('; ')
-  return told === '' ? capital(name.replaceAll(/[A-Z]/g, (one) => ` ${one.toLowerCase()}`)) : told
+  // How a time, or a duration, is written is the same everywhere.
+  const isForm = /^Milliseconds(?: since 1970$| or a text|, or a text)/.test(meaning)
+  const told = isForm ? '' : meaning
+  if (isNullable(schema)) return told === '' ? `'${NONE}': without one` : `${told}; or '${NONE}'`
+  return told === '' ? null : told
 }
 
 function capital(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1)
 }
 
+function nameInWords(name: string): string {
+  return capital(name.replaceAll(/[A-Z]/g, (one) => ` ${one.toLowerCase()}`))
+}
+
+/** Options of every command have these names already. */
+const RENAMED: Readonly<Record<string, string>> = { version: 'jobVersion', output: 'result' }
+
+function optionName(terms: CommandTerms, property: string): string {
+  return terms.options[property] ?? RENAMED[property] ?? property
+}
+
 export function flagFor(terms: CommandTerms, property: string): string {
-  return flagOf(terms.options[property] ?? property)
+  return flagOf(optionName(terms, property))
 }
 
 export function commandInput(operation: Operation, terms: CommandTerms): CommandInput {
@@ -108,17 +113,19 @@ export function commandInput(operation: Operation, terms: CommandTerms): Command
 function optionOf(flag: string, name: string, schema: JsonSchema): OptionTerms {
   const kind = kindOf(schema)
   const values = within(schema).enum
+  const meaning = meaningOf(schema)
   return {
     flags: kind === 'flag' ? flag : `${flag} ${PLACEHOLDERS[kind]}`,
-    says: saysOf(name, schema),
+    says: meaning ?? nameInWords(name),
     ...(values === undefined ? {} : { choices: values }),
     ...(kind === 'list' ? { isMany: true } : {}),
+    ...(meaning === null && values === undefined ? { isPlain: true } : {}),
   }
 }
 
 function argumentSays(name: string, schema: JsonSchema): string {
   const { enum: values } = schema
-  return values === undefined ? saysOf(name, schema) : values.join(', ')
+  return values === undefined ? (meaningOf(schema) ?? nameInWords(name)) : values.join(', ')
 }
 
 /** As the schema wants it. `what`: how it was typed. */
@@ -164,7 +171,7 @@ export function readInput(
   const input: Record<string, unknown> = {}
   for (const [name, schema] of Object.entries(operation.input.properties ?? {})) {
     const isPositional = terms.positional.includes(name)
-    const key = terms.options[name] ?? name
+    const key = optionName(terms, name)
     const text = isPositional ? given[name] : options[key]
     if (text === undefined) continue
     input[name] = valueOf(schema, text, isPositional ? `<${name}>` : flagFor(terms, name))

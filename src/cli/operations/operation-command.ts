@@ -13,21 +13,24 @@ import type {
 } from '../../operations/index.ts'
 import { followOperation, isCall, isEvents, runOperation } from '../../operations/index.ts'
 import type { CommandTerms, Operation, OperationInput } from '../../protocol/index.ts'
-import { LONGEST_POLL_WAIT_MS, OPERATIONS } from '../../protocol/index.ts'
+import { OPERATIONS } from '../../protocol/index.ts'
 import type { CliCommand, CommandGroup, CommandResult } from '../command.ts'
 import type { CommandCall } from '../command-call.ts'
 import type { ExitCode } from '../exit-code.ts'
+import { WrongUsage } from '../failure.ts'
 import { Progress } from '../progress.ts'
 import { withStore } from '../store-session.ts'
 import { stopSignals } from '../stop-signals.ts'
 import { eventText } from './event-text.ts'
 import { commandInput, flagFor, readInput } from './input-options.ts'
+import type { OperationAnswer } from './output-text.ts'
 import { itemsOf, outputText } from './output-text.ts'
 import { callServer, isForServer } from './server-call.ts'
 
 type Input = Readonly<Record<string, unknown>>
-type OperationAnswer = Readonly<Record<string, unknown>>
 
+/** Of one poll. Ctrl-C is heard between two. */
+const WAIT_MS = 2_000
 const NO_DEFINITIONS: OperationContext['definitions'] = new Map()
 
 /** Who is on record, where `--by` does not say it. */
@@ -77,7 +80,7 @@ function commandOf(operation: Operation, terms: CommandTerms): CliCommand {
     name: terms.words,
     group: groupOf(operation),
     says: terms.summary,
-    details: changes === null ? says : `${says} ${changes}`,
+    intro: changes === null ? says : `${says} ${changes}`,
     ...input,
     examples: [exampleOf(operation, terms)],
     run: (call) => {
@@ -120,7 +123,7 @@ function answer(
   input: Input,
 ): Promise<OperationAnswer> {
   const name = operation.name as CallName
-  if (!isCall(name)) throw new TypeError(`${operation.name} is the server's own.`)
+  if (!isCall(name)) throw new WrongUsage(`${operation.name} is of a server: name its address.`)
   return runOperation(
     name,
     context,
@@ -135,7 +138,7 @@ async function perform(
   input: Input,
 ): Promise<CommandResult> {
   const given = isForServer(operation, call.settings)
-    ? await callServer(operation, call.settings, withActor(operation, input))
+    ? await performAtServer(operation, terms, call, input)
     : await withStore(call, (pawl) => performOn(pawl, operation, terms, call, input), {
         isMade: MAKING.has(operation.name),
       })
@@ -154,8 +157,21 @@ async function perform(
 /** These make a store that is not there. */
 const MAKING: ReadonlySet<string> = new Set(['jobs.submit', 'schedules.set'])
 
-function withActor({ input: { properties = {} } }: Operation, input: Input): Input {
-  return 'by' in properties && input['by'] === undefined ? { ...input, by: userName() } : input
+async function performAtServer(
+  operation: Operation,
+  terms: CommandTerms,
+  call: CommandCall,
+  input: Input,
+): Promise<OperationAnswer> {
+  if (terms.asks) await call.ask(consequence(operation, terms, input))
+  const ask = (one: Input): Promise<OperationAnswer> => callServer(operation, call.settings, one)
+  const { properties = {} } = operation.input
+  const isNamed = input['by'] !== undefined || !('by' in properties)
+  // A server that knows its callers by their tokens says itself who asks.
+  const isKnown = isNamed || call.settings.token !== undefined
+  const given = isKnown ? input : { ...input, by: userName() }
+  if (operation.kind !== 'poll') return ask(given)
+  return interruptible((signal) => waited(ask, given, signal))
 }
 
 async function performOn(
@@ -169,12 +185,17 @@ async function performOn(
   const run = (signal: AbortSignal): Promise<OperationAnswer> => {
     const context = contextFor(pawl, signal)
     if (operation.kind === 'long') return withReports(operation, terms, context, input)
-    return operation.kind === 'poll'
-      ? waited(operation, context, input)
-      : answer(operation, context, input)
+    const ask = (one: Input): Promise<OperationAnswer> => answer(operation, context, one)
+    return operation.kind === 'poll' ? waited(ask, input, signal) : ask(input)
   }
   // Ctrl-C ends what is short at once: a store is safe to be left at any moment.
   return operation.kind === 'call' ? run(new AbortController().signal) : interruptible(run)
+}
+
+/** What will be different, in the words of the catalogue. */
+function consequence(operation: Operation, terms: CommandTerms, input: Input): string {
+  const words = terms.positional.flatMap((name) => (name in input ? [typed(input[name])] : []))
+  return `pawl ${[terms.words, ...words].join(' ')}: ${operation.changes ?? ''}`
 }
 
 /** Of many jobs, with how many there are. */
@@ -185,8 +206,7 @@ function askBefore(
   pawl: Pawl,
   input: Input,
 ): Promise<void> {
-  const words = terms.positional.flatMap((name) => (name in input ? [typed(input[name])] : []))
-  const head = `pawl ${[terms.words, ...words].join(' ')}: ${operation.changes ?? ''}`
+  const head = consequence(operation, terms, input)
   if (operation.kind !== 'long') return call.ask(head)
   return call.ask(head, async () => {
     const context = contextFor(pawl, new AbortController().signal)
@@ -195,7 +215,7 @@ function askBefore(
       operation.name === 'bulk.run'
         ? await answer(OPERATIONS['bulk.preview'], context, filter)
         : await answer(operation, context, { ...input, dryRun: true })
-    return `It is meant for ${String(preview['done'])} jobs.`
+    return `It is meant for ${String(preview['matched'])} jobs.`
   })
 }
 
@@ -216,15 +236,15 @@ async function withReports(
 
 /** Without `--wait-ms`, until there is something to say. */
 async function waited(
-  operation: Operation,
-  context: OperationContext,
+  ask: (input: Input) => Promise<OperationAnswer>,
   input: Input,
+  signal: AbortSignal,
 ): Promise<OperationAnswer> {
-  if (input['waitMs'] !== undefined) return answer(operation, context, input)
+  if (input['waitMs'] !== undefined) return ask(input)
   for (;;) {
-    const given = await answer(operation, context, { ...input, waitMs: LONGEST_POLL_WAIT_MS })
+    const given = await ask({ ...input, waitMs: WAIT_MS })
     if (given['isOver'] === true || given['state'] === 'QUARANTINED') return given
-    if (context.signal.aborted) return given
+    if (signal.aborted) return given
   }
 }
 
@@ -256,7 +276,7 @@ async function follow(
   input: Input,
 ): Promise<CommandResult | void> {
   const name = operation.name as EventsName
-  if (!isEvents(name)) throw new TypeError(`${operation.name} is the server's own.`)
+  if (!isEvents(name)) throw new WrongUsage(`${operation.name} is of a server: name its address.`)
   await withStore(call, (pawl) =>
     interruptible(async (signal) => {
       // What waits for the next event ends with the store.

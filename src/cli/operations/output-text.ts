@@ -23,7 +23,8 @@ import { stateText } from '../styles.ts'
 import type { TextColumn } from '../table.ts'
 import { factsText, plainText, tableText, timeText } from '../table.ts'
 
-type OperationAnswer = Readonly<Record<string, unknown>>
+/** What an operation answers: an object. */
+export type OperationAnswer = Readonly<Record<string, unknown>>
 
 /** The lists of an answer, and how their items are shown. */
 interface Listing {

@@ -1,8 +1,7 @@
 /**
  * `serve`: a server in front of a store, until it is told to stop.
  */
-import { readFileSync } from 'node:fs'
-import type { ServeOptions, TokenOptions } from '../../server/index.ts'
+import type { ServeOptions } from '../../server/index.ts'
 import type { CliCommand, OptionTerms } from '../command.ts'
 import type { CommandCall } from '../command-call.ts'
 import { textOption } from '../command-call.ts'
@@ -17,25 +16,11 @@ import { whereToLook } from './where-to-look.ts'
 export const SERVE_OPTIONS: readonly OptionTerms[] = [
   { flags: '--port <n>', says: 'Where it listens; 7295; 0: any that is free' },
   { flags: '--host <address>', says: 'Where it listens; 127.0.0.1. Another one needs tokens' },
-  { flags: '--tokens <file>', says: 'A JSON list: [{ "name", "token", "roles" }]' },
+  { flags: '--tokens <file>', says: 'A file of tokens, as `pawl token` writes it' },
   { flags: '--path <path>', says: 'Where it is mounted, such as /pawl' },
   { flags: '--origin <origin>', says: 'Another origin whose pages may ask', isMany: true },
   { flags: '--allow-host <name>', says: 'A name that the Host header may have', isMany: true },
 ]
-
-function tokensIn(path: string): readonly TokenOptions[] {
-  try {
-    const given: unknown = JSON.parse(readFileSync(path, 'utf8'))
-    if (Array.isArray(given)) return given as TokenOptions[]
-  } catch (error) {
-    // Its message may show what is in the file.
-    const why = error instanceof SyntaxError ? 'it is no JSON' : (error as Error).message
-    throw new WrongUsage(`The tokens cannot be read from '${path}': ${why}.`)
-  }
-  throw new WrongUsage(
-    `'${path}' is no list of tokens: write [{ "name": "shop", "token": "…", "roles": ["submit"] }].`,
-  )
-}
 
 export function serveOptionsOf(call: CommandCall): ServeOptions {
   const [port, host] = [textOption(call, 'port'), textOption(call, 'host')]
@@ -45,7 +30,7 @@ export function serveOptionsOf(call: CommandCall): ServeOptions {
   return {
     ...(port === undefined ? {} : { port: wholeFrom(port, '--port') }),
     ...(host === undefined ? {} : { host }),
-    ...(tokens === undefined ? {} : { tokens: tokensIn(tokens) }),
+    ...(tokens === undefined ? {} : { tokenFile: tokens }),
     ...(path === undefined ? {} : { path }),
     ...(origins === undefined ? {} : { origins }),
     ...(hosts === undefined ? {} : { hosts }),
@@ -57,7 +42,7 @@ export const SERVE: CliCommand = {
   group: 'run',
   says: 'Serves a store over HTTP, until Ctrl-C',
   details:
-    'Clients and workers on other machines open its address. Without tokens it listens on this machine alone. It runs no jobs. With a module, jobs that are submitted by name get the policies of its definitions.',
+    'Clients and workers on other machines open its address. Without tokens it listens on this machine alone; the file of tokens is read again when it changes. It runs no jobs. With a module, jobs that are submitted by name get the policies of its definitions.',
   arguments: [{ name: 'module', says: 'Exports definitions: ./jobs.ts', isRequired: false }],
   options: SERVE_OPTIONS,
   examples: ['serve --store ./data', 'serve -s ./data --host 0.0.0.0 --tokens tokens.json'],

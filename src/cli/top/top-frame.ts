@@ -41,15 +41,25 @@ export function frameLines(
   const room = Math.max(0, size.rows - head.length - people.length - 2)
   // Queues get what workers leave, and the other way round.
   const queueShare = Math.max(Math.ceil(room / 2), room - state.workers.length - 1)
-  const queues = section(styles, QUEUE_HEAD, queueLines(state, size), queueShare)
-  const workers = section(styles, WORKER_HEAD, workerLines(state, size), room - queues.length)
+  const queues = section(
+    styles,
+    shortened(QUEUE_HEAD, size.columns),
+    queueLines(state, size),
+    queueShare,
+  )
+  const workers = section(
+    styles,
+    shortened(WORKER_HEAD, size.columns),
+    workerLines(state, size),
+    room - queues.length,
+  )
   return [...head, '', ...queues, '', ...workers, ...people].slice(0, size.rows)
 }
 
 function headLines(styles: Styles, { place, at, counts }: TopState, size: FrameSize): string[] {
   const time = at.toISOString().slice(11, 19)
   const end = `${time}  q quits`
-  const begin = shortened(`pawl top  ${place}`, size.columns - end.length - 1)
+  const begin = shortened(`pawl top  ${place}`, Math.max(1, size.columns - end.length - 1))
   const states = Object.entries(counts.states).filter(([, count]) => count > 0)
   const cells = [
     cell(`${grouped(counts.total)} jobs`, styles.bold),
@@ -90,7 +100,7 @@ function ratesLine(
   second: RateName,
   { columns }: FrameSize,
 ): string {
-  const width = Math.floor((columns - 2) / 2)
+  const width = Math.max(0, Math.floor((columns - 2) / 2))
   return [first, second].map((name) => rateText(styles, rates.of(name), name, width)).join('  ')
 }
 
@@ -103,8 +113,9 @@ function rateText(
   const newest = counts.slice(-OVER_SECONDS)
   const sum = newest.reduce((all, one) => all + one, 0)
   const perSecond = newest.length === 0 ? 0 : sum / newest.length
-  const head = `${name.padEnd(10)}${perSecond.toFixed(1).padStart(8)}/s `
-  const bars = sparkline(counts.slice(-(width - head.length)))
+  const head = shortened(`${name.padEnd(10)}${perSecond.toFixed(1).padStart(8)}/s `, width)
+  const room = width - head.length
+  const bars = room > 0 ? sparkline(counts.slice(-room)) : ''
   const isBad = (name === 'failed' || name === 'lost') && perSecond > 0
   const colour = isBad ? styles.red : styles.green
   return `${isBad ? styles.red(head) : head}${colour(bars)}${' '.repeat(Math.max(0, width - head.length - bars.length))}`

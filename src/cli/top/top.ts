@@ -64,26 +64,29 @@ async function live(call: CommandCall, pawl: Pawl): Promise<void> {
   const view = new LiveView(call, pawl, rates, (key) => {
     if (Screen.isEnd(key)) keys.emit('end')
   })
-  const watching = countEntries(pawl, rates, (why) => view.fail(why))
+  const over = new AbortController()
+  const watching = countEntries(pawl, rates, over.signal, (why) => view.fail(why))
   await view.begin()
   await Promise.race([quit, stop.asked])
   view.end()
   stop.dispose()
+  over.abort()
   // What waits for the next entry ends with the store.
   await pawl.close()
   await watching
 }
 
-/** Until the store is closed. */
+/** Until it is over: at the next entry, or when the store is closed. */
 async function countEntries(
   pawl: Pawl,
   rates: RateHistory,
+  signal: AbortSignal,
   onError: (why: string) => void,
 ): Promise<void> {
-  const signal = new AbortController().signal
   const context = { pawl, by: '', definitions: new Map(), signal }
   try {
     for await (const { data } of await followOperation('store.watch', context, { new: true })) {
+      if (signal.aborted) return
       rates.count((data as { type: string }).type)
     }
   } catch (error) {

@@ -8,6 +8,7 @@ import {
   CHILD_NAMES,
   inputOf,
   InvalidDefinition,
+  isDefinition,
   isByName,
   KnownOptions,
   shown,
@@ -67,12 +68,6 @@ function assertDefinition(definition: unknown, call: string): void {
   throw new InvalidDefinition(
     `${call} takes a definition first, such as job('…', { run }) gives, not ${shown(definition)}.`,
   )
-}
-
-export function isDefinition(given: unknown): given is AnyJob {
-  if (typeof given !== 'object' || given === null) return false
-  const { name } = given as Partial<AnyJob>
-  return typeof name === 'string' && ('policy' in given || 'stages' in given)
 }
 
 function assertItem(item: unknown, index: number): void {
@@ -461,7 +456,11 @@ export class Submitter {
     input: unknown,
     options: ItemOptions,
   ): Submission | Promise<Submission> {
-    if (!isByName(definition)) this.#definitions.set(definition.name, definition)
+    const { name } = definition
+    // Nearly always it is the one that is noted.
+    if (this.#definitions.get(name) !== definition && !isByName(definition)) {
+      this.#definitions.set(name, definition)
+    }
     const { id: job = newJobId() } = options
     const text = inputOf(definition, input)
     const submission = (it: string): Submission => {

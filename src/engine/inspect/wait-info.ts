@@ -1,6 +1,7 @@
 /**
  * What a job waits for, as clients see it: since when, until when, and for whom.
  */
+import { questionIn } from '../../definition/index.ts'
 import type { Task, Wait } from '../../kernel/index.ts'
 import { calleeOf, isPending, waitsOfSuspension } from '../../kernel/index.ts'
 import type { Queries } from '../../store/index.ts'
@@ -44,7 +45,10 @@ async function waitText(store: Queries, wait: Wait): Promise<string> {
   if (callee !== null) {
     return `the end of job ${callee} ('${wait.name}')${await calleeText(store, callee)}`
   }
-  return wait.message === null ? `its time ('${wait.name}')` : `message '${wait.message}'`
+  if (wait.message === null) return `its time ('${wait.name}')`
+  const asked = wait.ask === null ? null : questionIn(wait.ask)
+  const people = asked === null || asked.for.length === 0 ? '' : `, for ${asked.for.join(' or ')}`
+  return `message '${wait.message}'${asked === null ? '' : `, an answer to '${asked.ask}'${people}`}`
 }
 
 /** A callee that a person must look at keeps its caller. */

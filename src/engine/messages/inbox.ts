@@ -9,9 +9,9 @@ import {
   answerId,
   askedSchema,
   assertFits,
-  fromJson,
   InvalidDefinition,
   questionIdentity,
+  questionIn,
   runnableFor,
   shown,
   toJson,
@@ -190,7 +190,7 @@ function tooLate({ job, name }: QuestionRef): AnswerRefused {
 /** The questions that a task waits for: those of a quorum are one. */
 function questionsOf(job: Job, task: Task): AskedWait[] {
   return openQuestions(task).flatMap(({ waits }) => {
-    const question = questionIn(waits[0])
+    const question = questionIn(waits[0].ask as Payload)
     return question === null ? [] : { job, task, waits, question }
   })
 }
@@ -199,7 +199,7 @@ function questionsOf(job: Job, task: Task): AskedWait[] {
 function itemOf(summary: QuestionSummary): InboxItem | null {
   const { job, type, stageName: stage, segment, name, waits, submittedBy } = summary
   const [first] = waits as readonly [Wait]
-  const question = questionIn(first)
+  const question = questionIn(first.ask as Payload)
   if (question === null) return null
   return {
     job,
@@ -218,13 +218,4 @@ function itemOf(summary: QuestionSummary): InboxItem | null {
     submittedBy,
     notBySubmitter: question.notBySubmitter,
   }
-}
-
-function questionIn({ ask }: Wait): Question | null {
-  const question = fromJson(ask as Payload) as Partial<Question> | null
-  const isWhole =
-    typeof question?.ask === 'string' &&
-    typeof question.quorum === 'number' &&
-    Array.isArray(question.for)
-  return isWhole ? (question as Question) : null
 }

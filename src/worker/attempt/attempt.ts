@@ -15,10 +15,9 @@ import type {
   Runnable,
   SubmitDefaults,
 } from '../../definition/index.ts'
-import type { CallerRef, Command, Failure, LeaseAddress, Payload } from '../../kernel/index.ts'
+import type { Command, Failure, LeaseAddress, Payload } from '../../kernel/index.ts'
 import { childId, LIMITS, PawlError } from '../../kernel/index.ts'
 import type { Timing } from '../../store/clock.ts'
-import type { CommandBatcher } from '../../store/command-batcher.ts'
 import type { Answer, Claimed, OutputsPage, Store, UnfinishedEffect } from '../../store/index.ts'
 import { eventLoopTurn, WritesFailed } from '../../store/index.ts'
 import type { AbortReason } from '../abort-handle.ts'
@@ -45,11 +44,12 @@ import { leaseEnd } from './lease-end.ts'
 import { promisedEffects } from './promised-effects.ts'
 import { ReconcileFailed } from './reconcile-failed.ts'
 import type { HeldLease, LeaseHolder, LeaseKeeper } from './lease-keeper.ts'
+import type { OthersParts } from './tell-others.ts'
+import { tellOthers } from './tell-others.ts'
 import { TimeLimit } from './time-limit.ts'
 
-export interface AttemptParts {
+export interface AttemptParts extends OthersParts {
   readonly store: Store
-  readonly batcher: CommandBatcher
   readonly keeper: LeaseKeeper
   readonly timing: Timing
   readonly executor: Executor
@@ -59,10 +59,6 @@ export interface AttemptParts {
   /** Of the engine, for children whose definitions do not say all; null: it has none. */
   readonly defaults: SubmitDefaults | null
   readonly workerEvents: WorkerEvents
-  /** Called AFTER a report on a task of a pipeline: another stage may be due. */
-  readonly onStageReport: () => void
-  /** Called AFTER the end of a callee was told to the job that waits for it. */
-  readonly onCallAnswered: () => void
   /** Called when the lease of an attempt is lost that waits: it must not begin. */
   readonly onLostWaiting: (attempt: Attempt) => void
   /** Called once an attempt, when its handler has ended: another may run while this one reports. */
@@ -150,7 +146,7 @@ export class Attempt implements HandlerPort, LeaseHolder {
     } finally {
       this.#dropLease()
       this.#endHandler()
-      this.#tellOthers()
+      tellOthers(this.#parts, this.claimed, this.#isTaskOver)
       this.#parts.onOver(this)
     }
   }
@@ -558,33 +554,6 @@ export class Attempt implements HandlerPort, LeaseHolder {
     return 'over'
   }
 
-  /** Never throws. */
-  #tellOthers(): void {
-    const { caller, stageName } = this.claimed
-    if (this.#isTaskOver && caller !== null && stageName === null) void this.#answerCaller(caller)
-    else if (this.#mayConcernOthers) this.#parts.onStageReport()
-  }
-
-  /**
-   * Whoever writes the end of a callee tells the job that waits for it. Upkeep would, too, but it asks the store first
-   * what is due. It still does where this fails, or where that job waits no more.
-   */
-  async #answerCaller({ job, stage, segment, name }: CallerRef): Promise<void> {
-    const { batcher, onCallAnswered, onStageReport } = this.#parts
-    try {
-      const { verdict } = await batcher.send({ type: 'AnswerCall', job, stage, segment, name })
-      if (verdict === 'committed') onCallAnswered()
-      else onStageReport()
-    } catch {
-      onStageReport()
-    }
-  }
-
-  /** A stage may be opened, or a job that waits for this one may be told. */
-  get #mayConcernOthers(): boolean {
-    return this.claimed.stageName !== null || this.claimed.caller !== null
-  }
-
   async #finishLate(
     { effect }: UnfinishedEffect,
     running: Promise<EffectOutcome | Died>,
@@ -593,7 +562,7 @@ export class Attempt implements HandlerPort, LeaseHolder {
     if (kind !== 'finished' || this.#isDead) return
     // If the store does not answer, the next lease will find out.
     await this.#report({ type: 'FinishEffect', effect }).catch(() => undefined)
-    if (this.#mayConcernOthers) this.#parts.onStageReport()
+    tellOthers(this.#parts, this.claimed, false)
   }
 
   /** Asks the user's code whether an effect happened that was started by a worker now gone. */

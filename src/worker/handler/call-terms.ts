@@ -6,6 +6,7 @@ import type { AnyJob, CallOptions, FailedAt, SubmitDefaults } from '../../defini
 import {
   inputOf,
   InvalidDefinition,
+  isDefinition,
   isPipeline,
   JobDeadlinePassed,
   JobFailed,
@@ -88,7 +89,7 @@ export function callTerms(
 const NO_MESSAGE = { message: null, schema: null, ask: null, delayMs: null, dueAt: null } as const
 
 function assertCall(name: string, definition: AnyJob, options: CallOptions): void {
-  if (typeof (definition as Partial<AnyJob> | undefined)?.name !== 'string') {
+  if (!isDefinition(definition)) {
     throw new InvalidDefinition(
       `call('${name}', …) was given no job to call: write call('${name}', job, input).`,
     )

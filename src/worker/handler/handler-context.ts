@@ -57,6 +57,7 @@ import { HandlerWaits } from './handler-waits.ts'
 import { messageWait } from './message-terms.ts'
 import type { SharedValues } from './shared-values.ts'
 import { sleepTerms, sleepUntilTerms } from './sleep-terms.ts'
+import { WaitNode } from './wait-nodes.ts'
 import type { WaitPort } from './wait-port.ts'
 
 /** What the worker knows of the attempt. */
@@ -156,6 +157,8 @@ export class HandlerContext {
   #names: Set<string> | null = null
   /** Steps that were begun and are not over, by their names. */
   #steps: Map<string, Promise<unknown>> | null = null
+  /** The step whose function was called, and has not come to its first pause. */
+  #beginning: string | null = null
   /** Null: the run waits for nothing. */
   #waits: HandlerWaits | null = null
   /** That must be returned. */
@@ -347,6 +350,7 @@ export class HandlerContext {
   }
 
   #ownWaits(): HandlerWaits {
+    if (this.#beginning !== null) throw this.#waitsInStep(this.#beginning)
     this.#waits ??= new HandlerWaits({
       definition: this.#definition,
       job: this.job,
@@ -397,9 +401,29 @@ export class HandlerContext {
     if (before !== undefined) return fromJson(before.value)
     if (this.#abortHandle.reason === 'suspended') return never()
     this.#abortHandle.throwIfStopped()
-    const value = toJson(await work(), `The value of ${what}`, name)
+    const value = toJson(await this.#beginStep(name, work), `The value of ${what}`, name)
     this.#abortHandle.throwIfStopped()
     return fromJson(await this.#port.record(name, value))
+  }
+
+  /** A wait inside would never go on: the run is suspended once no step is in flight. */
+  #beginStep(name: string, work: () => unknown): unknown {
+    const before = this.#beginning
+    this.#beginning = name
+    try {
+      const began = work()
+      if (began instanceof WaitNode) throw this.#waitsInStep(name)
+      return began
+    } finally {
+      this.#beginning = before
+    }
+  }
+
+  #waitsInStep(step: string): InvalidDefinition {
+    return new InvalidDefinition(
+      `Step '${step}' of job ${this.job.id} waits, and a step is done in one go: wait outside of it, before or after.`,
+      { job: this.job.id, step },
+    )
   }
 
   /** Steps and waits are known by their names alone: one has each. */

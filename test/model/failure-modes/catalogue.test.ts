@@ -11,7 +11,8 @@ import { COMMIT_FENCE } from '../../../src/lab/rules-left-out.ts'
 const HERE = import.meta.dirname
 const PAGE = readFileSync(join(HERE, '../../../docs/failure-modes.md'), 'utf8')
 const MODES = readdirSync(HERE).filter((name) => name.startsWith('FM_'))
-const FILES = ['story.ts', 'reproduction.test.ts', 'prevention.test.ts', 'recovery.test.ts']
+const FILES = ['reproduction.test.ts', 'prevention.test.ts', 'recovery.test.ts']
+const LAB = join(HERE, '../../../src/lab')
 const PARTS = ['Story', 'Damage', 'Prevention', 'Recovery', 'Not promised']
 
 /** The section of a mode: from its heading to the next one. */
@@ -40,6 +41,8 @@ describe('the catalogue of failure modes', () => {
 
   it.each(MODES)('%s has a story, a reproduction, a prevention and a recovery', (mode) => {
     expect(FILES.filter((file) => !existsSync(join(HERE, mode, file)))).toEqual([])
+    const story = mode.slice('FM_000_'.length).replaceAll('_', '-')
+    expect(existsSync(join(LAB, `${story}.ts`)), story).toBe(true)
   })
 
   it.each(MODES)('%s has a complete section and a row in docs/failure-modes.md', (mode) => {

@@ -44,6 +44,7 @@ export const ENTRANCES: Readonly<Record<string, string>> = {
   'pawl/push': 'src/push/index.ts',
   'pawl/conformance': 'src/conformance/index.ts',
   'pawl/opentelemetry': 'src/observe/opentelemetry/index.ts',
+  'pawl/mcp': 'src/mcp/index.ts',
   'pawl/metrics': 'src/observe/metrics/index.ts',
   'pawl/server': 'src/server/index.ts',
   'pawl/store': 'src/store/index.ts',

@@ -25,7 +25,8 @@ export function sourceWords(): SourceWord[] {
 
 /** Of the comment that a file opens with; up to a colon behind which a list or an example begins. */
 function firstSentence(text: string): string {
-  const comment = /^\/\*\*([\s\S]*?)\*\//.exec(text)?.[1] ?? ''
+  // What the system runs a program with may stand before it.
+  const comment = /^(?:#!.*\n)?\/\*\*([\s\S]*?)\*\//.exec(text)?.[1] ?? ''
   const paragraph = comment
     .replaceAll(/^\s*\* ?/gm, '')
     .trim()

@@ -6,6 +6,7 @@ import { execFile } from 'node:child_process'
 import { cp, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
+import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { FIRST_JOB, mistakenLines, MISTAKES, withoutMarks } from './new-user.ts'
 
@@ -104,8 +105,28 @@ describe('the package', () => {
     const files = await readdir(join(home, 'dist'), { recursive: true, withFileTypes: true })
     const names = files.filter((file) => file.isFile()).map(({ name }) => name)
     expect(names).toContain('index.js')
-    expect(names.filter((name) => !/\.(?:js|d\.ts)$/.test(name))).toEqual([])
+    const others = names.filter((name) => !/\.(?:js|d\.ts)$/.test(name))
+    expect(others.toSorted()).toEqual(['icon.svg', 'index.html', 'style.css'])
     expect(names.filter((name) => name.includes('.test.'))).toEqual([])
+  })
+
+  it('serves the dashboard, whose script has less than 100 kB', async () => {
+    const program = `
+      import { open } from 'pawl'
+      import { serve } from 'pawl/server'
+      const pawl = await open('memory:')
+      const server = await serve(pawl, { port: 0 })
+      for (const name of ['', 'page.js', 'style.css', 'icon.svg']) {
+        const { status } = await fetch(server.url + '/dashboard/' + name)
+        console.log(name, status)
+      }
+      await server.close()
+      await pawl.close()`
+    await writeFile(join(app, 'dashboard.mjs'), program)
+    const printed = await must(node(app, 'dashboard.mjs'))
+    expect(printed.match(/ 200$/gm)).toHaveLength(4)
+    const script = join(app, 'node_modules', 'pawl', 'dist', 'dashboard', 'page.js')
+    expect(gzipSync(await readFile(script)).byteLength).toBeLessThan(100_000)
   })
 
   it('has no file that refers to a source map, because it has none', async () => {

@@ -38,7 +38,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
   definition: ['kernel'],
   worker: ['kernel', 'store', 'definition'],
   engine: ['kernel', 'log', 'store', 'definition', 'worker'],
-  dashboard: [],
+  dashboard: ['kernel', 'protocol', 'engine'],
   push: [],
   observe: ['kernel', 'store', 'definition', 'worker', 'engine'],
   operations: ['kernel', 'protocol', 'store', 'definition', 'engine'],
@@ -55,6 +55,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'dashboard',
     'observe',
   ],
+  mcp: ['kernel', 'protocol', 'definition', 'engine', 'operations'],
   conformance: ['kernel', 'store', 'definition', 'engine', 'server'],
   cli: [
     'kernel',
@@ -71,6 +72,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'observe',
     'server',
     'conformance',
+    'mcp',
   ],
   testing: [
     'kernel',
@@ -104,15 +106,15 @@ function problem(rule: string, path: string, line: number, what: string): Proble
 }
 
 function isTest(file: SourceFile): boolean {
-  return file.path.endsWith('.test.ts')
+  return /\.test\.tsx?$/.test(file.path)
 }
 
 function isSource(file: SourceFile): boolean {
-  return file.path.startsWith('src/') && file.path.endsWith('.ts') && !isTest(file)
+  return file.path.startsWith('src/') && isTypeScript(file) && !isTest(file)
 }
 
 function isTypeScript(file: SourceFile): boolean {
-  return file.path.endsWith('.ts')
+  return /\.tsx?$/.test(file.path)
 }
 
 /** `src/kernel/decide.ts` is in the room `kernel`; `src/index.ts` is in none. */
@@ -335,7 +337,7 @@ export const sourcesOpenWithAComment: Rule = (files) =>
 export const importsNameTheirFile: Rule = (files) =>
   files.filter(isTypeScript).flatMap((file) =>
     importsOf(file.text)
-      .filter(({ specifier }) => specifier.startsWith('.') && !/\.(?:ts|json)$/.test(specifier))
+      .filter(({ specifier }) => specifier.startsWith('.') && !/\.(?:tsx?|json)$/.test(specifier))
       .map(({ specifier, line }) =>
         problem('imports', file.path, line, `'${specifier}' lacks its .ts extension.`),
       ),

@@ -10,7 +10,7 @@ export const ROOT = join(dirname(fileURLToPath(import.meta.url)), '..', '..', '.
 
 const FOLDERS = ['src', 'test', 'bench', 'docs', 'scripts']
 const FILES = ['package.json', 'README.md', 'CHANGELOG.md', 'vitest.config.ts']
-const READ = /\.(?:ts|mjs|md)$/
+const READ = /\.(?:tsx?|mjs|md)$/
 
 export function readTree(): SourceFile[] {
   const inFolders = FOLDERS.flatMap((folder) =>

@@ -165,20 +165,22 @@ describe.each(OWN_ENGINES)('calls %s', (_name, open) => {
     const pawl = await open()
     const odd = job('odd', {
       retry: { max: 0 },
-      input: typed<'cancel' | 'job' | 'key'>(),
+      input: typed<'cancel' | 'job' | 'name' | 'key'>(),
       run: async ({ call, input }) => {
         if (input === 'cancel') await call('x', double, 1, { cancel: 'always' as never })
         if (input === 'job') await call('x', undefined as unknown as typeof double, 1)
+        if (input === 'name') await call('x', { name: 'double' } as unknown as typeof double, 1)
         await call('x', double, 1, { key: 'k' } as never)
       },
     })
     pawl.work([odd])
-    const said = async (input: 'cancel' | 'job' | 'key'): Promise<string> => {
+    const said = async (input: 'cancel' | 'job' | 'name' | 'key'): Promise<string> => {
       const handle = await pawl.submit(odd, input)
       return handle.result().then(String, (error: unknown) => (error as Error).message)
     }
     expect(await said('cancel')).toContain(`is 'with-caller', or left out, not always`)
     expect(await said('job')).toContain('was given no job to call')
+    expect(await said('name')).toContain('was given no job to call')
     expect(await said('key')).toContain('There is no option `key` of call(')
   })
 })

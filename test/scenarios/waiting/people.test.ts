@@ -68,6 +68,9 @@ describe.each(EVERY_ENGINE)('a question %s', (_name, open) => {
     })
     expect(item?.until?.getTime()).toBe((item?.since.getTime() ?? 0) + 2 * 86_400_000)
     expect(next?.job).toBe(second.id)
+    expect((await pawl.explain(handle.id)).reasons[0]?.message).toContain(
+      `for message 'approval', an answer to 'Refund 7?', for finance`,
+    )
     expect(await pawl.inbox({ for: 'legal' })).toEqual({ questions: [], next: null })
     if (item === undefined) throw new Error('No question.')
     await expect(pawl.answer(item, { ok: 'yes' }, { by: 'ada' })).rejects.toMatchObject({

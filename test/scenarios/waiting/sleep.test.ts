@@ -257,7 +257,18 @@ describe('a wait that is written wrongly', () => {
       retry: never,
       run: async ({ sleep }) => sleep('odd', 'soon' as never),
     })
-    pawl.work([twice, forgotten, begun, many, odd])
+    const inside = job('inside', {
+      retry: never,
+      run: async ({ sleep, step }) => step('all', async () => sleep('inside', '1d')),
+    })
+    const given = job('given', {
+      retry: never,
+      run: async ({ sleep, step }) => {
+        const pause = sleep('given', '1d')
+        await step('all', () => pause)
+      },
+    })
+    pawl.work([twice, forgotten, begun, many, odd, inside, given])
     const said = async (definition: typeof twice): Promise<string> => {
       const handle = await pawl.submit(definition as never)
       const error = await handle.result().catch((thrown: unknown) => thrown as Error)
@@ -267,6 +278,8 @@ describe('a wait that is written wrongly', () => {
     expect(await said(forgotten as never)).toContain(`write \`await sleep('forgotten', …)\``)
     expect(await said(begun as never)).toContain(`write \`await sleep('begun', …)\``)
     expect(await said(many as never)).toContain(`Batch job 'many' cannot wait`)
+    expect(await said(inside as never)).toContain(`Step 'all' of job`)
+    expect(await said(given as never)).toContain('wait outside of it')
     expect(await said(odd as never)).toContain(`must be a duration such as '30s'`)
   })
 })

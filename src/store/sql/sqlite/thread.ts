@@ -1,11 +1,12 @@
 /**
- * A thread that has a SQLite file open, or none. It answers each request, but for closing a file where
- * only the end of the thread releases it: then it ends. It blocks here, and not in the calling thread,
+ * A thread that has a SQLite file open, or none. It answers each request, but for closing a file that is not
+ * let go of while the thread lives: then it ends. It blocks here, and not in the calling thread,
  * while another connection writes to the file.
  */
 import { parentPort } from 'node:worker_threads'
 import { releasesFileOnClose, sqliteExtendedCode } from '../../../log/disk/sqlite-driver.ts'
 import type { StatementResult } from '../connection.ts'
+import { isLetGo } from './file-release.ts'
 import type { OfStatement } from './sqlite-file.ts'
 import { SqliteFile } from './sqlite-file.ts'
 import { reasonOf } from './failures.ts'
@@ -16,8 +17,9 @@ import { StallTimer } from './stall-timer.ts'
 let file: SqliteFile | null = null
 let stallTimer = new StallTimer(() => file?.rollBack())
 
-/** Null: the thread ends, without an answer. */
-function perform(request: ThreadRequest): readonly StatementResult[] | null {
+let path = ''
+
+function perform(request: ThreadRequest): readonly StatementResult[] {
   if (request.do === 'run') {
     stallTimer.receive(request.statements[0]?.sql)
     return file?.run(request.statements) ?? []
@@ -25,15 +27,23 @@ function perform(request: ThreadRequest): readonly StatementResult[] | null {
   stallTimer.stop()
   stallTimer = new StallTimer(() => file?.rollBack())
   if (request.do === 'open') {
+    path = request.opening.path
     file = new SqliteFile(request.opening)
     return []
   }
-  const isReleased = releasesFileOnClose()
   // Another thread of this process may have closed it, and still have it open.
-  if (!isReleased) file?.checkpoint()
+  if (!releasesFileOnClose()) file?.checkpoint()
   file?.close()
   file = null
-  return isReleased ? [] : null
+  return []
+}
+
+const NOTHING: ThreadReply = { answers: flatAnswers([]) }
+
+/** It is closed, and an answer follows if nothing has it open any more. */
+async function answerOnceLetGo(): Promise<void> {
+  if (await isLetGo(path)) parentPort?.postMessage(NOTHING, [])
+  else parentPort?.close()
 }
 
 function failure(error: Error & OfStatement): ThreadReply {
@@ -46,8 +56,8 @@ parentPort?.on('message', (request: ThreadRequest) => {
   let transfer: readonly ArrayBuffer[] = []
   try {
     const answers = perform(request)
-    if (answers === null) {
-      parentPort?.close()
+    if (request.do === 'close' && !releasesFileOnClose()) {
+      void answerOnceLetGo()
       return
     }
     const flat = flatAnswers(answers)

@@ -22,7 +22,12 @@ afterAll(async () => {
   await removeBuilt(built)
 })
 
-function run(args: readonly string[], interruptAt: RegExp | null = null): Promise<Ran> {
+/** `before`: what is done before the interruption. */
+function run(
+  args: readonly string[],
+  interruptAt: RegExp | null = null,
+  before: (said: string) => Promise<void> = async () => undefined,
+): Promise<Ran> {
   return new Promise((done) => {
     const child = execFile(
       process.execPath,
@@ -32,9 +37,10 @@ function run(args: readonly string[], interruptAt: RegExp | null = null): Promis
     )
     let said = ''
     child.stdout?.on('data', (text: string) => {
-      const before = said
+      const seen = said
       said += text
-      if (interruptAt?.test(said) && !interruptAt.test(before)) child.kill('SIGINT')
+      if (interruptAt?.test(said) !== true || interruptAt.test(seen)) return
+      void before(said).finally(() => child.kill('SIGINT'))
     })
   })
 }
@@ -44,7 +50,7 @@ const SHORT = ['--seconds', '3', '--documents', '9', '--seed', '3'] as const
 
 describe.concurrent('documents', () => {
   it('are counted exactly once, whoever is killed', async () => {
-    const args = [...SHORT, '--collections', '2', '--kills', '2', '--data', 'kept']
+    const args = [...SHORT, '--once', '--collections', '2', '--kills', '2', '--data', 'kept']
     const { code, stdout, stderr } = await run(args)
     expect(stdout).toMatch(/^ .*KILL 1: process \d+, which read /m)
     expect(stdout).toMatch(/^ .*KILL 2: the engine, while .* was read$/m)
@@ -61,9 +67,14 @@ describe.concurrent('documents', () => {
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
   })
 
-  it('go on for ever, until somebody interrupts: what has come is finished', async () => {
-    const args = [...SHORT, '--collections', '2', '--kills', '0', '--forever']
-    const { code, stdout } = await run(args, /harbour-1\/report: written/)
+  it('go on until somebody interrupts, with a page that shows them: what has come is finished', async () => {
+    const args = [...SHORT, '--collections', '2', '--kills', '0', '--port', '0']
+    let counted: unknown = null
+    const { code, stdout } = await run(args, /harbour-1\/report: written/, async (said) => {
+      const address = /http:\/\/127\.0\.0\.1:\d+/.exec(said)?.[0]
+      counted = await (await fetch(`${address}/v1/counts`)).json()
+    })
+    expect(counted).toMatchObject({ total: expect.any(Number), states: { FAILED: 0 } })
     expect(stdout).toContain('finishing what has come; Ctrl-C once more: stop at once')
     expect(stdout).toMatch(/^lost: 0, counted twice: 0$/m)
     expect(stdout).toMatch(/It holds: every document was counted exactly once\.\n$/)

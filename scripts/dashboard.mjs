@@ -1,0 +1,52 @@
+// Builds the page of the dashboard: node scripts/dashboard.mjs [folder], by default dist/dashboard/
+// One script, one style sheet, the page and its icon. All of them name each other by relative paths,
+// so that the page works below any path.
+import { copyFile, mkdir } from 'node:fs/promises'
+import { dirname, join, resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { build } from 'esbuild'
+
+const root = join(dirname(fileURLToPath(import.meta.url)), '..')
+const page = join(root, 'src', 'dashboard', 'page')
+
+// Importing the kernel or the protocol does nothing by itself: of them, the page has what it uses.
+const onlyWhatIsUsed = {
+  name: 'only-what-is-used',
+  setup({ onResolve }) {
+    onResolve({ filter: /\/(?:kernel|protocol)\// }, ({ path, resolveDir, kind }) =>
+      kind === 'import-statement'
+        ? { path: resolve(resolveDir, path), sideEffects: false }
+        : undefined,
+    )
+    onResolve({ filter: /^\.\/[\w-]+\.ts$/ }, ({ path, resolveDir }) =>
+      /[\\/]src[\\/](?:kernel|protocol)(?:[\\/]|$)/.test(resolveDir)
+        ? { path: resolve(resolveDir, path), sideEffects: false }
+        : undefined,
+    )
+  },
+}
+
+export async function buildDashboard(folder) {
+  await mkdir(folder, { recursive: true })
+  await build({
+    absWorkingDir: root,
+    entryPoints: { page: join(page, 'main.tsx'), style: join(page, 'style.css') },
+    outdir: folder,
+    bundle: true,
+    minify: true,
+    platform: 'browser',
+    format: 'esm',
+    target: ['es2022', 'chrome109', 'firefox115', 'safari16'],
+    jsx: 'automatic',
+    jsxImportSource: 'preact',
+    legalComments: 'none',
+    plugins: [onlyWhatIsUsed],
+  })
+  for (const file of ['index.html', 'icon.svg']) {
+    await copyFile(join(page, file), join(folder, file))
+  }
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  await buildDashboard(resolve(process.argv[2] ?? join(root, 'dist', 'dashboard')))
+}

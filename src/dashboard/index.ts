@@ -1,0 +1,1 @@
+export { DashboardFiles } from './dashboard-files.ts'

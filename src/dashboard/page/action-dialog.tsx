@@ -1,0 +1,254 @@
+/**
+ * The dialog in which a reader says who they are and why, sees what it would do to many jobs, and does it.
+ */
+import { useEffect, useRef, useState } from 'preact/hooks'
+import type { BulkReport } from '../../engine/index.ts'
+import type { Action, ActionField } from './action.ts'
+import { action, announcement, fieldValues, rateIn } from './action.ts'
+import type { InJson } from './api.ts'
+import { call, follow, messageOf, NotReached } from './api.ts'
+import { commandLine } from './command-line.ts'
+import { countText } from './duration-text.ts'
+import { changes } from './live.ts'
+import { CopyButton, JobLink, Problem } from './parts.tsx'
+import { seen } from './safe-text.ts'
+import { actorName, keepName, may, reader } from './session.ts'
+
+type Filled = Readonly<Record<string, string>>
+
+export function ActionDialog() {
+  const current = action.value
+  return current === null ? null : <OpenDialog key={current.title} of={current} />
+}
+
+/** The input of the operation: what the action says, what was filled in, who, and why. */
+function inputOf(of: Action, filled: Filled): Record<string, unknown> {
+  const { rate, ...fields } = fieldValues(of.fields ?? [], filled)
+  const reason = (filled['reason'] ?? '').trim()
+  const by = actorName.value.trim()
+  return {
+    ...of.input,
+    ...fields,
+    ...(rate === undefined ? {} : { rate: rateIn(rate as string) }),
+    ...(of.isPlain === true || by === '' ? {} : { by }),
+    ...(of.isPlain === true || reason === '' ? {} : { reason }),
+  }
+}
+
+function OpenDialog({ of }: { readonly of: Action }) {
+  const dialog = useRef<HTMLDialogElement>(null)
+  const [filled, setFilled] = useState<Filled>({})
+  const [problem, setProblem] = useState<string | null>(null)
+  const [report, setReport] = useState<InJson<BulkReport> | null>(null)
+  const [isBusy, setIsBusy] = useState(false)
+  // AFTER the event that asked for it is over: the same press of Enter must not send the form.
+  useEffect(() => dialog.current?.showModal(), [])
+  const fill = (name: string, value: string): void =>
+    setFilled((was) => ({ ...was, [name]: value }))
+  const run = async (): Promise<void> => {
+    setProblem(null)
+    setIsBusy(true)
+    try {
+      await perform(of, inputOf(of, filled), setReport)
+      action.value = null
+    } catch (error) {
+      const isOpen = error instanceof NotReached
+      setProblem(isOpen ? `${error.message} It may have been done, or not.` : messageOf(error))
+    }
+    setIsBusy(false)
+    changes.value += 1
+  }
+  return (
+    <dialog ref={dialog} aria-labelledby="action-title" onClose={() => (action.value = null)}>
+      <form
+        method="dialog"
+        onSubmit={(event) => {
+          event.preventDefault()
+          void run()
+        }}
+      >
+        <h2 id="action-title">{seen(of.title)}</h2>
+        <p>{of.says}</p>
+        {of.preview !== undefined && <Preview of={of} filled={filled} />}
+        {(of.fields ?? []).map((field) => (
+          <FieldInput key={field.name} field={field} filled={filled} fill={fill} />
+        ))}
+        {of.isPlain !== true && <WhoAndWhy filled={filled} fill={fill} />}
+        <CommandOf of={of} filled={filled} />
+        {report !== null && (
+          <p role="status">
+            {countText(report.done)} of {countText(report.matched)} are done.
+          </p>
+        )}
+        <Problem problem={problem} />
+        <div class="buttons">
+          <button type="button" onClick={() => dialog.current?.close()}>
+            Leave it
+          </button>
+          <button type="submit" class={of.isGrave === true ? 'grave' : 'main'} disabled={isBusy}>
+            {isBusy ? 'Working…' : 'Do it'}
+          </button>
+        </div>
+      </form>
+    </dialog>
+  )
+}
+
+async function perform(
+  of: Action,
+  input: Record<string, unknown>,
+  onReport: (report: InJson<BulkReport>) => void,
+): Promise<void> {
+  const answer =
+    of.progress === undefined
+      ? await call(of.operation, input as never)
+      : await follow<InJson<BulkReport>>(of.progress, input, onReport)
+  announcement.value = `${of.title}: ${doneText(answer)}`
+  of.onDone?.(answer)
+}
+
+function doneText(answer: unknown): string {
+  const { done, matched } = (answer ?? {}) as { done?: number; matched?: number }
+  return done === undefined ? 'done.' : `done to ${done} of ${matched ?? done} jobs.`
+}
+
+function WhoAndWhy({ filled, fill }: { filled: Filled; fill: (name: string, v: string) => void }) {
+  return (
+    <>
+      <label>
+        Your name
+        <input
+          name="by"
+          value={actorName.value}
+          placeholder={reader.value?.name ?? ''}
+          autoComplete="name"
+          maxLength={256}
+          onInput={(event) => keepName(event.currentTarget.value)}
+        />
+      </label>
+      <label>
+        Reason
+        <input
+          name="reason"
+          value={filled['reason'] ?? ''}
+          maxLength={4_096}
+          autoComplete="off"
+          onInput={(event) => fill('reason', event.currentTarget.value)}
+        />
+        <small>Kept in the history.</small>
+      </label>
+    </>
+  )
+}
+
+interface FieldProps {
+  readonly field: ActionField
+  readonly filled: Filled
+  readonly fill: (name: string, value: string) => void
+}
+
+export function FieldInput({ field, filled, fill }: FieldProps) {
+  const { name, label, kind, hint } = field
+  const value = filled[name] ?? field.value ?? ''
+  const onInput = (event: { currentTarget: { value: string } }): void =>
+    fill(name, event.currentTarget.value)
+  if (kind === 'flag') {
+    return (
+      <label class="flag">
+        <input
+          type="checkbox"
+          name={name}
+          checked={value === 'true'}
+          onChange={(event) => fill(name, String(event.currentTarget.checked))}
+        />{' '}
+        {seen(label)}
+        {hint !== undefined && <small>{seen(hint)}</small>}
+      </label>
+    )
+  }
+  const common = { name, value, onInput, autoComplete: 'off' } as const
+  return (
+    <label>
+      {seen(label)}
+      {typeof kind !== 'string' ? (
+        <select name={name} value={value} onChange={onInput}>
+          <option value="" />
+          {kind.map((one) => (
+            <option key={one} value={one}>
+              {seen(one)}
+            </option>
+          ))}
+        </select>
+      ) : kind === 'json' ? (
+        <textarea {...common} rows={4} spellcheck={false} />
+      ) : (
+        <input {...common} inputMode={kind === 'number' ? 'numeric' : 'text'} />
+      )}
+      {hint !== undefined && <small>{seen(hint)}</small>}
+    </label>
+  )
+}
+
+/** How many jobs it would be done to, by asking for it dry. */
+function Preview({ of, filled }: { readonly of: Action; readonly filled: Filled }) {
+  const [report, setReport] = useState<InJson<BulkReport> | null>(null)
+  const [problem, setProblem] = useState<string | null>(null)
+  const { preview } = of
+  const rest = JSON.stringify({ ...filled, reason: '', rate: '' })
+  useEffect(() => {
+    if (preview === undefined || !may(preview.operation)) return
+    const ended = new AbortController()
+    void (async () => {
+      try {
+        const fields = fieldValues(
+          (of.fields ?? []).filter(({ name }) => name !== 'rate'),
+          JSON.parse(rest) as Filled,
+        )
+        const input = { ...preview.input, ...fields }
+        setReport(await call(preview.operation, input as never, ended.signal))
+        setProblem(null)
+      } catch (error) {
+        if (!ended.signal.aborted) setProblem(messageOf(error))
+      }
+    })()
+    return () => ended.abort()
+  }, [preview, rest])
+  if (problem !== null) return <Problem problem={problem} />
+  if (report === null) return <p class="none">Looking what it would do…</p>
+  return (
+    <div class="preview" role="status">
+      <p>
+        <strong>{countText(report.matched)}</strong> jobs match
+        {report.left > 0 && `; ${countText(report.left)} of them would be left as they are`}.
+      </p>
+      <ul>
+        {report.samples.slice(0, 5).map((id) => (
+          <li key={id}>
+            <JobLink id={id} />
+          </li>
+        ))}
+        {report.problems.slice(0, 3).map(({ id, why }) => (
+          <li key={id}>{seen(why)}</li>
+        ))}
+      </ul>
+    </div>
+  )
+}
+
+function CommandOf({ of, filled }: { readonly of: Action; readonly filled: Filled }) {
+  let command: string | null
+  try {
+    command = commandLine(of.operation, inputOf(of, filled))
+  } catch {
+    return null
+  }
+  if (command === null || command.length > 2_000) return null
+  return (
+    <details>
+      <summary>As a command</summary>
+      <div class="command">
+        <code>{seen(command)}</code> <CopyButton text={command} />
+      </div>
+    </details>
+  )
+}

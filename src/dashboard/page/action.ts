@@ -1,0 +1,90 @@
+/**
+ * What a reader is about to do: an operation, what it is given, and what is asked beside who and why. Views make them; the
+ * dialog of the page shows them.
+ */
+import { signal } from '@preact/signals'
+import type { OperationName } from '../../protocol/index.ts'
+
+export interface ActionField {
+  readonly name: string
+  readonly label: string
+  /** A text, a JSON value, a whole number, a flag, or one of some. */
+  readonly kind: 'text' | 'json' | 'number' | 'flag' | readonly string[]
+  readonly value?: string
+  /** Left empty, it is not sent; with this, it is sent as null. */
+  readonly emptyIsNull?: boolean
+  readonly hint?: string
+}
+
+export interface Action {
+  readonly title: string
+  /** What is different after it. */
+  readonly says: string
+  readonly operation: OperationName
+  readonly input: Readonly<Record<string, unknown>>
+  readonly fields?: readonly ActionField[]
+  /** It destroys something, or touches many jobs. */
+  readonly isGrave?: boolean
+  /** It is for many jobs: a preview says how many BEFORE it is done. */
+  readonly preview?: {
+    readonly operation: 'bulk.preview' | 'quarantine.redrive' | 'quarantine.discard'
+    readonly input: Readonly<Record<string, unknown>>
+  }
+  /** Events of this operation tell how far it is. */
+  readonly progress?: OperationName
+  /** It takes no `by` and `reason`. */
+  readonly isPlain?: boolean
+  readonly onDone?: (answer: unknown) => void
+}
+
+/** Null: none is. */
+export const action = signal<Action | null>(null)
+
+/** Said to readers who see it, and to those who hear it. */
+export const announcement = signal('')
+
+export class FieldProblem extends Error {}
+
+/** What was filled in, as the operation takes it. */
+export function fieldValues(
+  fields: readonly ActionField[],
+  given: Readonly<Record<string, string>>,
+): Record<string, unknown> {
+  const values: Record<string, unknown> = {}
+  for (const field of fields) {
+    const text = (given[field.name] ?? field.value ?? '').trim()
+    if (text === '') {
+      if (field.emptyIsNull === true) values[field.name] = null
+      continue
+    }
+    values[field.name] = fieldValue(field, text)
+  }
+  return values
+}
+
+function fieldValue({ kind, label }: ActionField, text: string): unknown {
+  if (kind === 'flag') return text === 'true'
+  if (kind === 'number') {
+    if (/^-?\d+$/.test(text)) return Number(text)
+    throw new FieldProblem(`${label} is a whole number.`)
+  }
+  if (kind !== 'json') return text
+  try {
+    return JSON.parse(text) as unknown
+  } catch {
+    throw new FieldProblem(`${label} is no JSON. A text stands in quotation marks.`)
+  }
+}
+
+const RATE = /^(\d+)\s*(?:\/|per)\s*(\d*\s*\w+)$/
+
+/** '10/s', '5 per 1m'; undefined: none. */
+export function rateIn(text: string): { count: number; per: string } | undefined {
+  if (text.trim() === '') return undefined
+  const [, count, per] = RATE.exec(text.trim()) ?? []
+  if (count === undefined || per === undefined) {
+    throw new FieldProblem('A rate is a number and a period: 10/s, or 100/1m.')
+  }
+  const period = per.replaceAll(' ', '')
+  return { count: Number(count), per: /^\d/.test(period) ? period : `1${period}` }
+}

@@ -1,0 +1,198 @@
+/**
+ * Calls of the server, each an operation of the catalogue: its path, its method and what it is given come from there.
+ *
+ * A call that was refused carries the problem in the server's own words. One that did not reach the server says so to the
+ * whole page, and the next that does takes it back.
+ */
+import { signal } from '@preact/signals'
+import type {
+  Counts,
+  ExecutionsPage,
+  Explanation,
+  BulkReport,
+  HistoryItem,
+  InboxItem,
+  JobInfo,
+  JobList,
+  EngineMetrics,
+  Health,
+  QuarantineItem,
+  QueueListItem,
+  ScheduleInfo,
+  WorkerInfo,
+} from '../../engine/index.ts'
+import type { JobState } from '../../kernel/index.ts'
+import type { OperationInput, OperationName } from '../../protocol/index.ts'
+import { OPERATIONS, pathOf } from '../../protocol/index.ts'
+import { setServerTime } from './clock.ts'
+import { keepToken, token, tokenAsked } from './session.ts'
+
+/** As JSON has it: a time is a text. */
+export type InJson<T> = T extends Date
+  ? string
+  : T extends readonly (infer E)[]
+    ? readonly InJson<E>[]
+    : T extends object
+      ? { readonly [K in keyof T]: InJson<T[K]> }
+      : T
+
+export interface PastCountsOf {
+  readonly name: string
+  readonly total: number
+  readonly states: Readonly<Record<JobState, number>>
+}
+
+interface AnswerTypes {
+  caller: { name: string; seesPayloads: boolean; operations: string[] }
+  counts: Counts
+  health: Health
+  metrics: EngineMetrics
+  'jobs.list': JobList
+  'jobs.show': JobInfo
+  'jobs.explain': Explanation
+  'jobs.executions': ExecutionsPage
+  'jobs.history': { items: HistoryItem[] }
+  'jobs.rerun': { job: string }
+  'queues.list': { queues: QueueListItem[] }
+  'schedules.list': { schedules: ScheduleInfo[] }
+  'workers.list': { workers: WorkerInfo[] }
+  'inbox.list': { questions: InboxItem[] }
+  'quarantine.list': { jobs: QuarantineItem[]; next: number | null }
+  'quarantine.redrive': BulkReport
+  'quarantine.discard': BulkReport
+  'bulk.preview': BulkReport
+  'bulk.run': BulkReport
+  'past.list': JobList
+  'past.counts': {
+    total: number
+    states: Record<JobState, number>
+    types: PastCountsOf[]
+    queues: PastCountsOf[]
+  }
+}
+
+export type AnswerOf<N extends OperationName> = N extends keyof AnswerTypes
+  ? InJson<AnswerTypes[N]>
+  : Readonly<Record<string, unknown>>
+
+/** The server answered that it does not do it. */
+export class CallRefused extends Error {
+  readonly code: string
+  readonly status: number
+
+  constructor(status: number, code: string, detail: string) {
+    super(detail)
+    this.status = status
+    this.code = code
+  }
+}
+
+/** There is no answer: whether the server did it is not known. */
+export class NotReached extends Error {}
+
+/** False: the newest call did not reach the server. */
+export const isConnected = signal(true)
+
+export async function call<N extends OperationName>(
+  name: N,
+  input: OperationInput<N>,
+  ended?: AbortSignal,
+): Promise<AnswerOf<N>> {
+  const used = token.value
+  const response = await reach(name, input, ended)
+  isConnected.value = true
+  setServerTime(Number(response.headers.get('pawl-time') ?? 0) || 0)
+  const body = await bodyOf(response)
+  if (response.ok) return body as AnswerOf<N>
+  const { code = String(response.status), detail = 'The server gives no reason.' } = body as {
+    code?: string
+    detail?: string
+  }
+  // An answer to a token that the reader has left behind says nothing of the one that they entered since.
+  if (response.status === 401 && used === token.value) askForToken(detail)
+  throw new CallRefused(response.status, code, detail)
+}
+
+/** A token that the server does not know is not kept. */
+function askForToken(why: string): void {
+  tokenAsked.value = token.value === '' ? (tokenAsked.value ?? '') : why
+  keepToken('')
+}
+
+async function reach(
+  name: OperationName,
+  input: Readonly<Record<string, unknown>>,
+  ended: AbortSignal | undefined,
+): Promise<Response> {
+  const operation = OPERATIONS[name]
+  const { path, rest } = pathOf(operation, input)
+  const isGet = operation.method === 'GET'
+  const said = Object.entries(rest).filter(([, value]) => value !== undefined)
+  const query = new URLSearchParams(said.map(([key, value]) => [key, String(value)])).toString()
+  try {
+    // Relative to the page, wherever the server is mounted.
+    return await fetch(`..${path}${isGet && query !== '' ? `?${query}` : ''}`, {
+      method: operation.method,
+      headers: {
+        ...(isGet ? {} : { 'content-type': 'application/json' }),
+        ...(token.value === '' ? {} : { authorization: `Bearer ${token.value}` }),
+      },
+      ...(isGet ? {} : { body: JSON.stringify(Object.fromEntries(said)) }),
+      ...(ended === undefined ? {} : { signal: ended }),
+    })
+  } catch (error) {
+    if (ended?.aborted === true) throw error
+    isConnected.value = false
+    throw new NotReached('The server does not answer.')
+  }
+}
+
+async function bodyOf(response: Response): Promise<unknown> {
+  try {
+    return await response.json()
+  } catch {
+    throw new CallRefused(response.status, 'NotJson', 'What answered is not a server of Pawl.')
+  }
+}
+
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}
+
+/** For an operation that answers with events: `onEvent` is told each; the last one is given back. */
+export async function follow<T>(
+  name: OperationName,
+  input: Readonly<Record<string, unknown>>,
+  onEvent: (event: T) => void,
+): Promise<T | null> {
+  const response = await reach(name, input, undefined)
+  if (!response.ok || response.body === null) {
+    const { code = '', detail = '' } = (await bodyOf(response)) as {
+      code?: string
+      detail?: string
+    }
+    throw new CallRefused(response.status, code, detail)
+  }
+  let [rest, last] = ['', null as T | null]
+  for await (const chunk of response.body.pipeThrough(new TextDecoderStream())) {
+    const blocks = (rest + chunk).split('\n\n')
+    rest = blocks.pop() as string
+    for (const block of blocks) {
+      const data = /^data: (.*)$/m.exec(block)?.[1]
+      if (data === undefined) continue
+      if (/^event: problem$/m.test(block)) throw problemIn(data)
+      last = JSON.parse(data) as T
+      onEvent(last)
+    }
+  }
+  return last
+}
+
+function problemIn(data: string): CallRefused {
+  const { status, code, detail } = JSON.parse(data) as {
+    status: number
+    code: string
+    detail: string
+  }
+  return new CallRefused(status, code, detail)
+}

@@ -1,0 +1,34 @@
+/**
+ * Times and durations in words. They are short, and the whole time stands in the title of what shows it.
+ */
+
+const UNITS: readonly (readonly [name: string, ms: number])[] = [
+  ['d', 86_400_000],
+  ['h', 3_600_000],
+  ['min', 60_000],
+  ['s', 1_000],
+]
+
+export function durationText(ms: number): string {
+  if (ms < 1_000) return `${Math.max(0, Math.round(ms))} ms`
+  for (const [i, [unit, size]] of UNITS.entries()) {
+    if (ms < size) continue
+    const whole = Math.floor(ms / size)
+    const [next, nextSize] = UNITS[i + 1] ?? ['', Infinity]
+    const rest = Math.floor((ms - whole * size) / nextSize)
+    if (unit === 's' && whole < 10) return `${(ms / 1_000).toFixed(1)} s`
+    return whole < 10 && rest > 0 ? `${whole} ${unit} ${rest} ${next}` : `${whole} ${unit}`
+  }
+  return ''
+}
+
+/** `time` before or after `now`. */
+export function agoText(time: number, now: number): string {
+  const ms = now - time
+  if (Math.abs(ms) < 1_000) return 'now'
+  return ms > 0 ? `${durationText(ms)} ago` : `in ${durationText(-ms)}`
+}
+
+export function countText(count: number): string {
+  return count.toLocaleString('en')
+}

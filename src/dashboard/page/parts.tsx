@@ -1,0 +1,175 @@
+/**
+ * Small parts that several views show: states, times, texts of jobs, and what is not there.
+ */
+import type { ComponentChildren } from 'preact'
+import { useState } from 'preact/hooks'
+import type { JobState } from '../../kernel/index.ts'
+import { serverNow } from './clock.ts'
+import { agoText, durationText } from './duration-text.ts'
+import { linkTo } from './route.ts'
+import { json, line, seen } from './safe-text.ts'
+
+export function State({ state }: { readonly state: string }) {
+  return <span class={`state state-${state}`}>{state}</span>
+}
+
+/** How long ago, or in how long. */
+export function Time({ at }: { readonly at: string | null | undefined }) {
+  if (at == null) return <span class="none">never</span>
+  return (
+    <time dateTime={at} title={at}>
+      {agoText(Date.parse(at), serverNow())}
+    </time>
+  )
+}
+
+export function Since({ at }: { readonly at: string }) {
+  return (
+    <time dateTime={at} title={at}>
+      {durationText(serverNow() - Date.parse(at))}
+    </time>
+  )
+}
+
+/** A text of a job in one line, in an order of its own. */
+export function Text({ text, most }: { readonly text: string; readonly most?: number }) {
+  return <bdi title={text.length > 2_000 ? undefined : seen(text)}>{line(text, most)}</bdi>
+}
+
+export function JobLink({ id, children }: { readonly id: string; children?: ComponentChildren }) {
+  return (
+    <a class="id" href={linkTo('job', { id })} title={seen(id)}>
+      {children ?? line(id, 40)}
+    </a>
+  )
+}
+
+const SHOWN_CHARS = 4_000
+const MOST_CHARS = 400_000
+
+/** JSON as it is; what is long is shown when it is asked for. */
+export function JsonBlock({ value, label }: { readonly value: unknown; readonly label: string }) {
+  const [isWhole, setIsWhole] = useState(false)
+  if (value === undefined) return <p class="none">none</p>
+  const text = json(value)
+  const most = isWhole ? MOST_CHARS : SHOWN_CHARS
+  const cut = text.length > most ? text.slice(0, most) : text
+  return (
+    <div class="json">
+      <pre tabIndex={0} role="group" aria-label={label}>
+        {seen(cut)}
+      </pre>
+      {text.length > SHOWN_CHARS && (
+        <p class="more">
+          {cut.length.toLocaleString('en')} of {text.length.toLocaleString('en')} characters are
+          shown.{' '}
+          {text.length > most && !isWhole && (
+            <button type="button" class="small" onClick={() => setIsWhole(true)}>
+              Show more
+            </button>
+          )}
+        </p>
+      )}
+    </div>
+  )
+}
+
+export function Problem({ problem }: { readonly problem: string | null }) {
+  return problem === null ? null : (
+    <p class="problem" role="alert">
+      {seen(problem)}
+    </p>
+  )
+}
+
+export function Waiting() {
+  return <p class="none">Loading…</p>
+}
+
+export function Empty({ children }: { readonly children: ComponentChildren }) {
+  return <p class="empty">{children}</p>
+}
+
+/** A table that turns into cards on a narrow screen: each cell says of which column it is. */
+export function Table({
+  label,
+  columns,
+  children,
+}: {
+  readonly label: string
+  readonly columns: readonly string[]
+  readonly children: ComponentChildren
+}) {
+  return (
+    <div class="scroll">
+      <table>
+        <caption class="unseen">{label}</caption>
+        <thead>
+          <tr>
+            {columns.map((one) => (
+              <th key={one} scope="col">
+                {one}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>{children}</tbody>
+      </table>
+    </div>
+  )
+}
+
+export function Cell({
+  of,
+  number = false,
+  children,
+}: {
+  readonly of: string
+  readonly number?: boolean
+  readonly children: ComponentChildren
+}) {
+  return (
+    <td data-of={of} class={number ? 'number' : undefined}>
+      <div>{children}</div>
+    </td>
+  )
+}
+
+export const STATES: readonly JobState[] = [
+  'CREATED',
+  'QUEUED',
+  'RUNNING',
+  'SUSPENDED',
+  'RETRYING',
+  'QUARANTINED',
+  'SUCCEEDED',
+  'FAILED',
+]
+
+/** Works without a secure connection, where browsers give no clipboard. */
+export function CopyButton({ text, label = 'Copy' }: { readonly text: string; label?: string }) {
+  const [isCopied, setIsCopied] = useState(false)
+  const copy = async (): Promise<void> => {
+    try {
+      await navigator.clipboard.writeText(text)
+    } catch {
+      copyBySelection(text)
+    }
+    setIsCopied(true)
+  }
+  return (
+    <button type="button" class="small" onClick={() => void copy()}>
+      {isCopied ? 'Copied' : label}
+    </button>
+  )
+}
+
+function copyBySelection(text: string): void {
+  const area = document.createElement('textarea')
+  area.value = text
+  const place = document.querySelector('dialog[open]') ?? document.body
+  place.append(area)
+  area.select()
+  document.execCommand('copy')
+  area.remove()
+}

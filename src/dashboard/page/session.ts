@@ -1,0 +1,56 @@
+/**
+ * Who reads the page: the token that the server asks for, and what it may do. The token is kept for this tab alone, and is
+ * gone with it.
+ */
+import { signal } from '@preact/signals'
+import type { OperationName } from '../../protocol/index.ts'
+
+const TOKEN = 'pawl-token'
+const NAME = 'pawl-name'
+
+export interface SignedIn {
+  readonly name: string
+  readonly seesPayloads: boolean
+  readonly operations: ReadonlySet<string>
+}
+
+/** Null: it is not known yet. */
+export const reader = signal<SignedIn | null>(null)
+/** Why a token is asked for; null: none is. */
+export const tokenAsked = signal<string | null>(null)
+
+function stored(key: string): string {
+  try {
+    return sessionStorage.getItem(key) ?? ''
+  } catch {
+    return ''
+  }
+}
+
+function store(key: string, value: string): void {
+  try {
+    if (value === '') sessionStorage.removeItem(key)
+    else sessionStorage.setItem(key, value)
+  } catch {
+    // A browser that keeps nothing asks again.
+  }
+}
+
+export const token = signal(stored(TOKEN))
+/** Under which name the reader acts; empty: that of the token. */
+export const actorName = signal(stored(NAME))
+
+export function keepToken(value: string): void {
+  token.value = value
+  store(TOKEN, value)
+}
+
+export function keepName(value: string): void {
+  actorName.value = value
+  store(NAME, value)
+}
+
+/** What the reader may not do is not offered. */
+export function may(operation: OperationName): boolean {
+  return reader.value?.operations.has(operation) ?? false
+}

@@ -1,0 +1,311 @@
+/**
+ * The dashboard in a real browser, on a real server. Where no browser starts, these tests say so and are skipped.
+ *
+ * One page goes through the views of one engine. What a view may never do is watched all the time: an error on the console,
+ * and something that the content security policy stopped.
+ */
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import type { Pawl } from '../../../src/index.ts'
+import { open } from '../../../src/index.ts'
+import { startBrowser } from '../../support/browser.ts'
+import type { BuiltDashboard, ServedDashboard } from '../../support/dashboard.ts'
+import { builtDashboard } from '../../support/dashboard.ts'
+import type { Shop } from './shop.ts'
+import { HOSTILE, mail, note, openShop, refund } from './shop.ts'
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+const OPERATOR = 'operator-0123456789abcdef'
+const VIEWER = 'viewer-0123456789abcdef'
+const TOKENS = [
+  { token: OPERATOR, name: 'ada', roles: ['admin'] },
+  { token: VIEWER, name: 'eve', roles: ['read'] },
+] as const
+
+/** What axe looks at again on a narrow and dark screen; all else is the same as on a wide one. */
+const OF_A_PHONE = ['color-contrast', 'scrollable-region-focusable', 'target-size']
+
+let browser: Browser | null = null
+let built: BuiltDashboard
+let pawl: Pawl
+let shop: Shop
+let served: ServedDashboard
+
+beforeAll(async () => {
+  built = await builtDashboard()
+  browser = await startBrowser()
+  pawl = await open('memory:')
+  shop = await openShop(pawl)
+  served = await built.serve(pawl)
+}, 120_000)
+
+afterAll(async () => {
+  await browser?.close()
+  await shop.finish()
+  await served.close()
+  await pawl.close()
+  await built.remove()
+})
+
+interface Opened {
+  readonly page: Page
+  /** Errors on the console, uncaught ones, and what the policy stopped. */
+  readonly faults: readonly string[]
+  readonly go: (view: string) => Promise<void>
+}
+
+async function openPage(url = served.url, isNarrow = false): Promise<Opened> {
+  const viewport = isNarrow ? { width: 390, height: 800 } : { width: 1_280, height: 900 }
+  // A phone is dark here, so that both schemes are looked at.
+  const colorScheme = isNarrow ? 'dark' : 'light'
+  const page = await (browser as Browser).newPage({ viewport, colorScheme })
+  page.setDefaultTimeout(20_000)
+  const faults: string[] = []
+  page.on('console', (message) => {
+    if (message.type() === 'error') faults.push(message.text())
+  })
+  page.on('pageerror', (error) => faults.push(error.message))
+  await page.goto(url)
+  return {
+    page,
+    faults,
+    go: async (view) => {
+      await page.goto(`${url}#/${view}`)
+      await page.locator('main .none', { hasText: 'Loading' }).waitFor({ state: 'detached' })
+    },
+  }
+}
+
+beforeEach(({ skip }) => skip(browser === null, 'no browser starts here'))
+
+/** `rules`: only these. */
+async function seriousFaults(page: Page, rules?: readonly string[]): Promise<readonly string[]> {
+  const options = rules === undefined ? {} : { runOnly: rules }
+  // Not as a script of the page, which its policy would refuse.
+  const results = await page.evaluate(`(async () => {
+    ${AXE}
+    const { violations } = await globalThis.axe.run(document, ${JSON.stringify(options)})
+    return violations.map(({ id, impact, nodes }) => ({ id, impact, at: nodes[0]?.html ?? '' }))
+  })()`)
+  return (results as { id: string; impact: string; at: string }[])
+    .filter(({ impact }) => impact !== 'minor')
+    .map(({ id, at }) => `${id}: ${at.slice(0, 200)}`)
+}
+
+describe('the dashboard', () => {
+  it('shows every view, on a desk and on a phone, without an error and with nothing serious for axe', async () => {
+    for (const isNarrow of [false, true]) {
+      const { page, faults, go } = await openPage(served.url, isNarrow)
+      await page.getByRole('heading', { name: 'Needs a person' }).waitFor()
+      const shown: Record<string, string> = {
+        '': 'Queue letters is paused',
+        jobs: shop.running,
+        [`job?id=${shop.question}`]: 'waits',
+        [`job?id=${shop.film}`]: 'render',
+        [`job?id=${shop.held}`]: 'HELD',
+        quarantine: 'no mailbox at one.example',
+        inbox: 'Refund 4200 cents for order A-17?',
+        queues: 'letters',
+        schedules: 'from Monday to Friday',
+        workers: 'shop-1',
+        machine: 'SUSPENDED',
+        [`past?time=${Date.now()}`]: 'Difference',
+      }
+      for (const [view, text] of Object.entries(shown)) {
+        await go(view)
+        await page.locator('main', { hasText: text }).waitFor()
+        expect(await seriousFaults(page, isNarrow ? OF_A_PHONE : undefined), view).toEqual([])
+        const isWider = await page.evaluate(
+          'document.documentElement.scrollWidth > document.documentElement.clientWidth + 1',
+        )
+        expect(isWider, `${view} is wider than the screen`).toBe(false)
+      }
+      expect(faults).toEqual([])
+      await page.close()
+    }
+  })
+
+  it('shows what a job is full of as text, and runs none of it', async () => {
+    const { page, faults, go } = await openPage()
+    await go(`job?id=${shop.hostile}`)
+    await page.getByRole('button', { name: 'Show more' }).click()
+    const text = (await page.locator('main').textContent()) ?? ''
+    expect(text).toContain(HOSTILE.markup)
+    expect(text).toContain('safe\\u{202e}gnp.exe\\u{2066}')
+    expect(text).toContain('a\\u{0}b\\u{1b}[31mred\\u{7}')
+    // oxlint-disable-next-line no-control-regex -- they are what must not be there
+    expect(text).not.toMatch(/[\u0000\u001b\u202e\u2066]/)
+    for (const view of ['', 'jobs', 'quarantine', 'workers']) await go(view)
+    expect(await page.evaluate('globalThis.harmed')).toBe(undefined)
+    expect(await page.locator('main img').count()).toBe(0)
+    expect(faults).toEqual([])
+    await page.close()
+  })
+
+  it('shows what changes without being loaded again', async () => {
+    const { page, go } = await openPage()
+    await go('machine')
+    const succeeded = page.getByRole('link', { name: /^SUCCEEDED\s*30$/ })
+    await succeeded.waitFor()
+    await page.evaluate('globalThis.isSamePage = true')
+    await pawl.submit(note, 'one more')
+    await page.getByRole('link', { name: /^SUCCEEDED\s*31$/ }).waitFor()
+    expect(await page.evaluate('globalThis.isSamePage')).toBe(true)
+    await page.close()
+  })
+
+  it('keeps the filter of jobs in the address, and a state leads to its jobs', async () => {
+    const { page, go } = await openPage()
+    await go('jobs')
+    await page.getByLabel('Type', { exact: true }).fill('mail')
+    await page.getByRole('button', { name: 'Show' }).click()
+    await page.waitForURL(/#\/jobs\?type=mail/)
+    await expect.poll(() => page.locator('tbody tr').count()).toBe(3)
+    await go('machine')
+    await page
+      .getByRole('link', { name: /^QUARANTINED/ })
+      .first()
+      .click()
+    await page.waitForURL(/#\/jobs\?state=QUARANTINED/)
+    await page.close()
+  })
+
+  it('says that the connection is lost, and that it is back', async () => {
+    const { page, go } = await openPage()
+    await go('queues')
+    const { port } = served
+    await served.close()
+    await page.getByText('Connection lost').waitFor()
+    served = await built.serve(pawl, { port })
+    await page.getByText('Connected again').waitFor()
+    await pawl.pause('gpu', { by: 'ada' })
+    await page.getByRole('row', { name: /gpu.*paused/ }).waitFor()
+    await pawl.resume('gpu', { by: 'ada' })
+    await page.close()
+  })
+
+  it('is served below any path, with nothing from elsewhere and nothing inline', async () => {
+    const below = await built.serve(pawl, { path: '/ops/pawl' })
+    const { page, faults, go } = await openPage(below.url)
+    const asked: string[] = []
+    page.on('request', (request) => asked.push(request.url()))
+    await go('jobs')
+    await page.getByText(shop.running).waitFor()
+    expect(asked.filter((url) => !url.startsWith(below.url.replace('dashboard/', '')))).toEqual([])
+    expect(faults).toEqual([])
+    await page.close()
+    const response = await fetch(below.url)
+    const policy = response.headers.get('content-security-policy') ?? ''
+    expect(policy).toContain("default-src 'none'")
+    expect(policy).not.toContain('unsafe')
+    expect(await response.text()).not.toMatch(/<style|style=|<script(?![^>]*src=)|\son\w+=/)
+    await below.close()
+  })
+})
+
+describe('actions of the dashboard', () => {
+  it('are done by keyboard alone, with a name and a reason that the history keeps', async () => {
+    const { id } = await pawl.submit(note, 'by keyboard', { delay: '1h' })
+    const { page, faults, go } = await openPage()
+    await go(`job?id=${id}`)
+    const cancel = page.getByRole('button', { name: 'Cancel…' })
+    await cancel.waitFor()
+    for (let i = 0; i < 60; i++) {
+      await page.keyboard.press('Tab')
+      if (await cancel.evaluate((one) => one.matches(':focus'))) break
+    }
+    await page.keyboard.press('Enter')
+    await page.getByRole('dialog').waitFor()
+    await page.keyboard.press('Escape')
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
+    await page.keyboard.press('Enter')
+    await page.getByRole('dialog').waitFor()
+    await page.getByLabel('Your name').focus()
+    await page.keyboard.type('grace')
+    await page.keyboard.press('Tab')
+    await page.keyboard.type('asked twice')
+    expect(await seriousFaults(page)).toEqual([])
+    await page.keyboard.press('Enter')
+    await page.getByText('asked twice').first().waitFor()
+    const last = (await pawl.history(id)).at(-1)
+    expect(last).toMatchObject({ type: 'JobCancelled', by: 'grace', reason: 'asked twice' })
+    expect(faults).toEqual([])
+    await page.close()
+  })
+
+  it('answer a question by a form, resume a queue, and discard a group after a look', async () => {
+    const { page, go } = await openPage()
+    const asked = await pawl.submit(refund, { order: 'B-2', cents: 100 })
+    await go('inbox')
+    const card = page.locator('.question', { hasText: 'order B-2' })
+    await card.getByLabel('Refund it').selectOption('yes')
+    await card.getByLabel('Your name').fill('ada')
+    await card.getByRole('button', { name: 'Answer' }).click()
+    await card.waitFor({ state: 'detached' })
+    expect(await asked.result()).toEqual({ ok: true })
+    await go('queues')
+    await page.getByRole('button', { name: 'Resume queue letters' }).click()
+    await page.getByRole('button', { name: 'Do it' }).click()
+    await page.getByRole('button', { name: 'Pause queue letters' }).waitFor()
+    expect((await pawl.queue('letters')).pausedAt).toBe(null)
+    await go('quarantine')
+    const group = page.locator('.card', { hasText: 'no mailbox at two.example' })
+    await group.getByRole('button', { name: 'Discard them…' }).click()
+    const preview = page.locator('.preview')
+    await preview.getByText('jobs match').waitFor()
+    const matched = Number(await preview.locator('strong').textContent())
+    const { states } = await pawl.counts({ type: mail.name })
+    await page.getByRole('button', { name: 'Do it' }).click()
+    await page.getByText(`done to ${matched} of ${matched} jobs`).waitFor()
+    expect((await pawl.counts({ type: mail.name })).states.QUARANTINED).toBe(
+      states.QUARANTINED - matched,
+    )
+    await page.close()
+  })
+
+  it('on all jobs that match are previewed, done, and counted', async () => {
+    const { page, go } = await openPage()
+    const bulk = { delay: '1h', tags: ['bulk'] } as const
+    await pawl.submitMany(note, [
+      { input: 1, options: bulk },
+      { input: 2, options: bulk },
+    ])
+    await go('jobs?tag=bulk')
+    await page.getByRole('button', { name: 'Cancel…' }).click()
+    await page.locator('.preview', { hasText: '2 jobs match' }).waitFor()
+    await page.getByRole('button', { name: 'Do it' }).click()
+    await page.getByText('done to 2 of 2 jobs').waitFor()
+    expect((await pawl.counts({ tag: 'bulk' })).states.FAILED).toBe(2)
+    await page.close()
+  })
+
+  it('are not offered to a reader whose token may not do them, and a token is asked for', async () => {
+    const guarded = await built.serve(pawl, { tokens: TOKENS })
+    const { page, go } = await openPage(guarded.url)
+    const enter = async (token: string): Promise<void> => {
+      await page.getByLabel('Token').fill(token)
+      await page.getByRole('button', { name: 'Enter' }).click()
+    }
+    await page.getByLabel('Token').waitFor()
+    expect(await seriousFaults(page)).toEqual([])
+    await enter('wrong-0123456789abcdef')
+    await page.getByRole('alert').waitFor()
+    await enter(VIEWER)
+    await page.getByRole('heading', { name: 'Needs a person' }).waitFor()
+    for (const view of [`job?id=${shop.running}`, 'queues', 'quarantine', 'schedules', 'jobs']) {
+      await go(view)
+      await page.locator('main table, main .card').first().waitFor()
+      expect(await page.locator('button', { hasText: '…' }).allTextContents()).toEqual([])
+    }
+    await page.reload()
+    await page.locator('.reader', { hasText: 'eve' }).waitFor()
+    await page.getByRole('button', { name: 'Leave' }).click()
+    await enter(OPERATOR)
+    await go('queues')
+    await page.getByRole('button', { name: 'Configure queue gpu' }).waitFor()
+    await page.close()
+    await guarded.close()
+  })
+})

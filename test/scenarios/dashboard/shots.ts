@@ -1,0 +1,64 @@
+/**
+ * Pictures of every view, light and dark, on a desk and on a phone: for people to look at.
+ *
+ *   node scripts/run.mjs test/scenarios/dashboard/shots.ts [folder]
+ */
+import { mkdir } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { open } from '../../../src/index.ts'
+import { startBrowser } from '../../support/browser.ts'
+import { builtDashboard } from '../../support/dashboard.ts'
+import { openShop } from './shop.ts'
+
+const SIZES = { desk: { width: 1_280, height: 860 }, phone: { width: 390, height: 844 } }
+
+async function main(folder: string): Promise<void> {
+  await mkdir(folder, { recursive: true })
+  const built = await builtDashboard()
+  const pawl = await open('memory:')
+  const shop = await openShop(pawl)
+  const served = await built.serve(pawl)
+  const browser = await startBrowser()
+  const views = {
+    overview: '',
+    jobs: 'jobs',
+    job: `job?id=${shop.running}`,
+    suspended: `job?id=${shop.question}`,
+    pipeline: `job?id=${shop.film}`,
+    held: `job?id=${shop.held}`,
+    hostile: `job?id=${shop.hostile}`,
+    quarantine: 'quarantine',
+    inbox: 'inbox',
+    queues: 'queues',
+    schedules: 'schedules',
+    workers: 'workers',
+    machine: 'machine',
+    past: `past?time=${Date.now()}`,
+  }
+  for (const colorScheme of ['light', 'dark'] as const) {
+    for (const [size, viewport] of Object.entries(SIZES)) {
+      const page = await browser?.newPage({ colorScheme, viewport })
+      if (page === undefined) continue
+      await page.goto(served.url)
+      await page.getByText('Needs a person').waitFor()
+      for (const [name, hash] of Object.entries(views)) {
+        await page.goto(`${served.url}#/${hash}`)
+        await page.locator('main .none', { hasText: 'Loading' }).waitFor({ state: 'detached' })
+        await page.locator('section, table, .card, .empty').first().waitFor()
+        await page.screenshot({
+          path: join(folder, `${name}-${colorScheme}-${size}.png`),
+          fullPage: true,
+        })
+      }
+      await page.close()
+    }
+  }
+  await browser?.close()
+  await shop.finish()
+  await served.close()
+  await pawl.close()
+  await built.remove()
+}
+
+await main(process.argv[2] ?? join(tmpdir(), 'pawl-screenshots'))
