@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import type { ChildProcess } from 'node:child_process'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { open } from '../../../src/index.ts'
+import { CERTIFICATE, KEY } from '../../support/certificate.ts'
 import { cli, cliJson, endOf, outputOf, startCli, userFolder } from '../../support/command-line.ts'
 
 /** `pawl` prints where it is once it is up. */
@@ -169,6 +170,38 @@ function tools({ out }: { readonly out: string }): number {
   }
   return last.result.tools.length
 }
+
+describe('pawl serve with a certificate', () => {
+  it('speaks HTTPS; a profile gives its token to its own store alone', async () => {
+    const cwd = await userFolder()
+    await writeFile(join(cwd, 'cert.pem'), CERTIFICATE)
+    await writeFile(join(cwd, 'key.pem'), KEY)
+    const token = (
+      await cli(['token', '--role', 'admin', '--add', 'tokens.json'], { cwd })
+    ).out.trim()
+    await writeFile(join(cwd, 'token'), token)
+    const files = ['--tls-cert', 'cert.pem', '--tls-key', 'key.pem', '--tokens', 'tokens.json']
+    const child = await startCli(['serve', '-s', './data', '--port', '0', ...files], { cwd })
+    const output = outputOf(child)
+    await expect.poll(() => output.err).toMatch(/https:\/\/127\.0\.0\.1:\d+/)
+    const url = /https:\/\/127\.0\.0\.1:\d+/.exec(output.err)?.[0] ?? ''
+    const profiles = { live: { store: url, tokenFile: './token' } }
+    await writeFile(join(cwd, 'pawl.config.json'), JSON.stringify({ profile: 'live', profiles }))
+    const env = { NODE_EXTRA_CA_CERTS: join(cwd, 'cert.pem') }
+    const [own, named, given, half] = await Promise.all([
+      cli(['list'], { cwd, env }),
+      cli(['list'], { cwd, env: { ...env, PAWL_STORE: url } }),
+      cli(['list', '-s', url], { cwd, env }),
+      cli(['serve', '-s', './other', '--tls-cert', 'cert.pem'], { cwd }),
+    ])
+    expect(own).toMatchObject({ code: 0, out: 'none\n' })
+    // Another place, though it is the same here, is not given the token of the profile.
+    expect([named.code, given.code]).toEqual([3, 3])
+    expect(given.err).toMatch(/Unauthorized/)
+    expect(half).toMatchObject({ code: 2 })
+    expect(await stopped(child)).toBe(0)
+  })
+})
 
 describe('pawl mcp and pawl conformance', () => {
   it('a store is tools on stdin and stdout, which only read unless that is said', async () => {
