@@ -5,8 +5,8 @@ import { job, message, typed } from '../../../index.ts'
 import { deferred } from '../../../../test/support/engines.ts'
 import type { Server } from '../../../../test/support/server-calls.ts'
 import { serverInFront } from '../../../../test/support/server-calls.ts'
-import type { Action } from '../action.ts'
 import { fieldValues } from '../action.ts'
+import type { OfferedAction } from './job-actions.ts'
 import { offeredActions } from './job-actions.ts'
 
 const note = job('note', { input: typed<unknown>(), run: () => 'noted' })
@@ -104,7 +104,8 @@ describe('the actions that are offered', () => {
         expect((await server.pawl.get(id))?.state).toBe(state)
         const actions = await offered(server, id)
         expect(actions.map((one) => one.label)).toEqual(labels)
-        const { operation, input, fields = [] } = actions[labels.indexOf(label)]?.action as Action
+        const { action } = actions[labels.indexOf(label)] as OfferedAction
+        const { operation, input, fields = [] } = action
         const values = fieldValues(fields, FILLED[operation] ?? {})
         const { status, body } = await server.call(operation, { ...input, ...values, by: 'ada' })
         expect({ label, status, why: body['detail'] }).toMatchObject({ label, status: 200 })
