@@ -129,24 +129,25 @@ stop() {
 
 # pawl_work TYPE…: takes jobs of these types, one at a time, until SIGTERM or SIGINT. Start it more than once for more.
 pawl_work() {
-  local request=0 body="$PAWL_DIR/claim" answer="$PAWL_DIR/claimed" wait_ms
+  local request=0 body="$PAWL_DIR/claim" answer wait_ms
   trap stop TERM INT
   trap 'rm -rf "$PAWL_DIR"' EXIT
   while [ -z "$PAWL_STOPPING" ]; do
     request=$((request + 1))
     # The same number again gets the same leases again: a claim whose answer was lost is not lost.
     for wait_ms in 20000 0; do
+      answer="$PAWL_DIR/claimed-$request-$wait_ms"
       jq -n --arg worker "$PAWL_WORKER" --argjson request "$request" --argjson wait "$wait_ms" \
         '{worker: $worker, request: $request, max: 1, started: true, waitMs: $wait,
           channels: [$ARGS.positional[] | {queue: "default", type: ., stage: null}]}' --args "$@" >"$body"
       # In the background: a signal would wait for a command in the foreground.
-      post /v1/claims "$body" "$answer" 30 30 &
+      post /v1/claims "$body" "$answer" 30 "$([ "$wait_ms" = 0 ] && echo 5 || echo 1000000000)" &
       PAWL_POLL=$!
       wait "$PAWL_POLL" && break
       [ -n "$PAWL_STOPPING" ] || return 1
     done
     PAWL_POLL=''
     jq -e '.claimed[0]' "$answer" >"$PAWL_DIR/lease" && attempt "$PAWL_DIR/lease"
-    rm -f "$PAWL_DIR"/lease*
+    rm -f "$PAWL_DIR"/lease* "$PAWL_DIR"/claimed*
   done
 }

@@ -114,7 +114,7 @@ class Job:
     def step(self, name, function):
         if name not in self.steps:
             self.check()
-            value = json.dumps(function())
+            value = json.dumps(function(), allow_nan=False)
             version = self.claimed["version"]
             answer = self.report("RecordStep", name=name, value=value, definitionVersion=version)
             if answer["verdict"] == "cancelled":
@@ -131,7 +131,8 @@ class Job:
             if self.claimed["commit"] is not None:
                 raise Stopped()
             self.check()
-            output = json.dumps(handler(self, json.loads(self.claimed["input"])))
+            # Infinity and NaN are no JSON: such an output is a failure.
+            output = json.dumps(handler(self, json.loads(self.claimed["input"])), allow_nan=False)
             report = ("CommitExecution", {"output": output, "effects": []})
         except Stopped:
             report = ("ReleaseLease", {})
@@ -139,10 +140,22 @@ class Job:
             report = ("FailTask", {"error": failure(error)})
         try:
             if not self.lost.is_set():
-                self.report(report[0], **report[1])
+                self.send(*report)
         finally:
             # The lease is kept until the report is answered.
             self.over.set()
+
+    def send(self, type, fields):
+        """What the server does not take, because it is too large for example, is a failure of the job."""
+        try:
+            answer = self.report(type, **fields)
+            if answer["verdict"] != "rejected":
+                return
+            why = json.dumps(answer["rejection"])
+        except Refused as refused:
+            why = str(refused)
+        if type == "CommitExecution":
+            self.report("FailTask", error=failure(Failed(why, code="NotTaken")))
 
 
 def failure(error):
@@ -176,7 +189,8 @@ def run(handlers, queue="default"):
             if stopping.is_set():
                 return
             # The same number again gets the same leases again: a claim whose answer was lost is not lost.
-            claimed = server.post("/v1/claims", {**claim, "request": request}, timeout=2 * POLL_S)["claimed"]
+            body = {**claim, "request": request}
+            claimed = server.post("/v1/claims", body, 2 * POLL_S, patience=float("inf"))["claimed"]
             polling = False
         except Stopped:
             polling = False

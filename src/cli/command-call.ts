@@ -8,6 +8,8 @@ import type { Settings } from './settings.ts'
 export interface CommandCall {
   /** Arguments by their names. */
   readonly given: Readonly<Record<string, string | undefined>>
+  /** The words of an argument that takes as many as there are. */
+  readonly rest: readonly string[]
   /** Options by their names, in camel case. */
   readonly options: Readonly<Record<string, unknown>>
   readonly settings: Settings

@@ -21,6 +21,8 @@ export interface ArgumentTerms {
   readonly says: string
   /** Default true. */
   readonly isRequired?: boolean
+  /** The last one: as many words as there are. */
+  readonly isRest?: boolean
 }
 
 export interface OptionTerms {

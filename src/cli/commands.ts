@@ -13,7 +13,9 @@ import { AT, DIFF } from './offline/past.ts'
 import { EXPORT, IMPORT } from './offline/transfer.ts'
 import { REPAIR, VERIFY } from './offline/verify.ts'
 import { operationCommands } from './operations/operation-command.ts'
+import { CONFORMANCE } from './running/conformance.ts'
 import { DEV } from './running/dev.ts'
+import { MCP } from './running/mcp.ts'
 import { SERVE } from './running/serve.ts'
 import { TOKEN } from './running/token.ts'
 import { WORK } from './running/work.ts'
@@ -25,6 +27,7 @@ export const COMMANDS: readonly CliCommand[] = [
   WORK,
   TOP,
   TOKEN,
+  MCP,
   ...operationCommands(),
   AT,
   DIFF,
@@ -38,5 +41,6 @@ export const COMMANDS: readonly CliCommand[] = [
   DIAGRAM,
   DOCTOR,
   LAB,
+  CONFORMANCE,
   completionCommand(() => COMMANDS, GLOBAL_OPTIONS),
 ]

@@ -51,9 +51,10 @@ function wrapped(text: string, margin: number): string {
 }
 
 export function usageOf({ name, arguments: given = [], options = [] }: CliCommand): string {
-  const words = given.map(({ name: one, isRequired = true }: ArgumentTerms) =>
-    isRequired ? `<${one}>` : `[${one}]`,
-  )
+  const words = given.map(({ name: one, isRequired = true, isRest = false }: ArgumentTerms) => {
+    const word = isRest ? `${one}...` : one
+    return isRequired ? `<${word}>` : `[${word}]`
+  })
   return ['pawl', name, ...words, ...(options.length > 0 ? ['[options]'] : [])].join(' ')
 }
 

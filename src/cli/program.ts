@@ -118,8 +118,9 @@ function childOf(parent: Command, name: string): Command {
   return made
 }
 
-export function argumentSyntax({ name, isRequired = true }: ArgumentTerms): string {
-  return isRequired ? `<${name}>` : `[${name}]`
+function argumentSyntax({ name, isRequired = true, isRest = false }: ArgumentTerms): string {
+  const word = isRest ? `${name}...` : name
+  return isRequired ? `<${word}>` : `[${word}]`
 }
 
 function addOption(command: Command, { flags, says, choices, isMany = false }: OptionTerms): void {
@@ -144,6 +145,7 @@ async function perform(
   const given = Object.fromEntries((terms.arguments ?? []).map(({ name }, i) => [name, values[i]]))
   const result: CommandResult | void = await terms.run({
     given: given as Record<string, string | undefined>,
+    rest: values.flatMap((value) => (Array.isArray(value) ? (value as string[]) : [])),
     options,
     settings: new Settings(options),
     printer,

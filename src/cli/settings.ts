@@ -22,6 +22,12 @@ const HOW =
 const SHORTEST_PROTOCOL = /^[a-z][a-z0-9+.-]+:/i
 const SQLITE = 'sqlite:'
 
+/** A place, and the profile that names it; null: it was named without one. */
+interface NamedStore {
+  readonly store: string
+  readonly profile: Profile | null
+}
+
 export class Settings {
   readonly #given: GivenSettings
   #file: ConfigFile | null | undefined
@@ -30,27 +36,22 @@ export class Settings {
     this.#given = given
   }
 
-  /** A place that is named on the command line comes before a profile, and a profile before the environment. */
   get store(): string {
-    const { store, profile } = this.#given
-    const named = store ?? (profile === undefined ? process.env['PAWL_STORE'] : undefined)
-    if (named !== undefined && named !== '') return named
-    const found = this.#profile()
-    if (found?.store !== undefined) return this.#placeFrom(found.store)
-    throw new WrongUsage(`No store is named: ${HOW}.`)
+    return this.#named().store
   }
 
   get schema(): string | undefined {
-    const { schema, store } = this.#given
-    if (schema !== undefined) return schema
-    return store === undefined ? this.#profile()?.schema : undefined
+    return this.#given.schema ?? this.#named().profile?.schema
   }
 
-  /** Undefined: there is none. It is never on the command line, which other users of the machine can see. */
+  /**
+   * Undefined: there is none. It is never on the command line, which other users of the machine can see, and one of a
+   * profile goes to the store of that profile alone.
+   */
   get token(): string | undefined {
-    const { tokenFile, store } = this.#given
+    const { tokenFile } = this.#given
     if (tokenFile !== undefined) return tokenIn(tokenFile)
-    const profile = store === undefined ? this.#profile() : null
+    const { profile } = this.#named()
     if (profile?.tokenFile !== undefined) {
       return tokenIn(pathFrom(this.#file as ConfigFile, profile.tokenFile))
     }
@@ -59,6 +60,16 @@ export class Settings {
     if (token !== undefined && token !== '') return token
     if (profile?.tokenEnv === undefined) return undefined
     throw new WrongUsage(`The variable ${name}, which the profile names for its token, is not set.`)
+  }
+
+  /** The command line comes before a profile that it names, then the environment, then the profile of the file. */
+  #named(): NamedStore {
+    const { store, profile } = this.#given
+    const named = store ?? (profile === undefined ? process.env['PAWL_STORE'] : undefined)
+    if (named !== undefined && named !== '') return { store: named, profile: null }
+    const found = this.#profile()
+    if (found?.store !== undefined) return { store: this.#placeFrom(found.store), profile: found }
+    throw new WrongUsage(`No store is named: ${HOW}.`)
   }
 
   /** What `open` is given beside the place. */

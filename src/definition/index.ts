@@ -61,13 +61,20 @@ export {
   child,
   failed,
   isFailed,
-  isDefinition,
   isPipeline,
   job,
   runnableFor,
 } from './job-definition.ts'
 export type { ChildOptions } from './job-spec.ts'
-export { CHILD_NAMES, inputFor, inputOf, isByName, specOf, timeOf } from './job-spec.ts'
+export {
+  CHILD_NAMES,
+  inputFor,
+  inputOf,
+  isByName,
+  isDefinition,
+  specOf,
+  timeOf,
+} from './job-spec.ts'
 export type { OptionNames } from './known-options.ts'
 export { KnownOptions, shown } from './known-options.ts'
 export { fromJson, toJson, UnreadablePayload, UnserializableValue } from './json-value.ts'

@@ -190,13 +190,6 @@ export function isPipeline(definition: AnyJob): definition is AnyPipeline {
   return 'stages' in definition
 }
 
-/** By its looks: what is no definition has no policy to submit a job by. */
-export function isDefinition(given: unknown): given is AnyJob {
-  if (typeof given !== 'object' || given === null) return false
-  const { name } = given as Partial<AnyJob>
-  return typeof name === 'string' && ('policy' in given || 'stages' in given)
-}
-
 /** What a definition has for a task: the job itself, or one stage of a pipeline (null: it has none). */
 export function runnableFor(definition: AnyJob, stage: string | null): Runnable | null {
   if (!isPipeline(definition)) return stage === null ? definition : null

@@ -18,6 +18,13 @@ import { deadlineMsOf, limitSpecs, NO_DEFAULTS, withDefaults } from './policy.ts
 import type { MaybeSchema } from './standard-schema.ts'
 import { validated, validatedStored } from './standard-schema.ts'
 
+/** By its looks: what is no definition has no policy to submit a job by. */
+export function isDefinition(given: unknown): given is { readonly name: string } {
+  if (typeof given !== 'object' || given === null) return false
+  const { name } = given as { readonly name?: unknown }
+  return typeof name === 'string' && ('policy' in given || 'stages' in given)
+}
+
 /** Jobs of which nothing is known but a name (see `jobByName`). */
 const BY_NAME = new WeakSet<object>()
 

@@ -63,6 +63,8 @@ function eventStream(
           alive.stop()
           if (stop !== null) signal.removeEventListener('abort', stop)
           onEnd()
+          // One that waits ends by the signal, and one that has just given an event by this.
+          void iterator.return?.().catch(() => undefined)
         }
         if (signal.aborted) stop?.()
       },

@@ -40,7 +40,7 @@ export function withoutPayloads(value: unknown): unknown {
   const isOwn = 'what' in value && OWN_WORDS.has(value.what as string)
   return Object.fromEntries(
     Object.entries(value).map(([name, one]) => {
-      if (name === 'entry' && one !== null) return [name, redactEntry(one as Entry)]
+      if (name === 'entry' && one !== null) return [name, entryWithoutPayloads(one as Entry)]
       if (VALUES.has(name)) return [name, null]
       const isText = TEXTS.has(name) && !(isOwn && name === 'message')
       return [name, isText ? nothingOf(one) : withoutPayloads(one)]
@@ -51,7 +51,12 @@ export function withoutPayloads(value: unknown): unknown {
 /** An event is an entry of the log, a value of a stream, or a report. */
 export function eventWithoutPayloads(data: unknown): unknown {
   const isEntry = typeof data === 'object' && data !== null && 'type' in data && 'at' in data
-  return isEntry ? redactEntry(data as Entry) : withoutPayloads(data)
+  return isEntry ? entryWithoutPayloads(data as Entry) : withoutPayloads(data)
+}
+
+/** A schedule has the input of its jobs in what defines it. */
+function entryWithoutPayloads(entry: Entry): Entry {
+  return entry.type === 'ScheduleSet' ? { ...entry, definition: '' } : redactEntry(entry)
 }
 
 /** Of the same kind, so that it still fits where it stands. */

@@ -235,9 +235,7 @@ export class ScopeGuard {
   /** Null: all that it names is in the scope. */
   async #faultOf(command: CommandParts): Promise<string | null> {
     const { type, job, queue, schedule, toQueue } = command
-    if (type === 'SubmitJob') {
-      return isObject(command.spec) && !this.#coversSpec(command.spec) ? 'its type and queue' : null
-    }
+    if (type === 'SubmitJob') return isObject(command.spec) ? this.#faultOfSpec(command.spec) : null
     if (schedule !== undefined) return 'it is about a schedule'
     if (typeof queue === 'string') {
       if (this.#scope.types !== null) return 'it is about a queue, which has jobs of any type'
@@ -249,6 +247,16 @@ export class ScopeGuard {
     if (typeof job === 'string' && (await this.#hasJob(job)) === false) return `job ${job}`
     const made = specsIn(command).find((spec) => !this.#coversSpec(spec))
     return made === undefined ? null : 'a job that it makes'
+  }
+
+  async #faultOfSpec(spec: Readonly<Record<string, unknown>>): Promise<string | null> {
+    if (!this.#coversSpec(spec)) return 'its type and queue'
+    const { parent, caller, rerunOf } = spec
+    const others = [parent, caller].map((one) => (isObject(one) ? one['job'] : null))
+    for (const other of [...others, rerunOf]) {
+      if (typeof other === 'string' && (await this.#hasJob(other)) === false) return `job ${other}`
+    }
+    return null
   }
 
   async #hasEntry(entry: Entry): Promise<boolean> {

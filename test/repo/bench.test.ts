@@ -210,7 +210,8 @@ describe('the tables of queues beside each other', () => {
   })
 
   it('have Pawl on each of its stores', () => {
-    expect(QUEUE_NAMES.filter(isPawl)).toEqual(['pawl-directory', 'pawl-sqlite', 'pawl-postgres'])
+    const names = ['directory', 'sqlite', 'postgres', 'http'].map((store) => `pawl-${store}`)
+    expect(QUEUE_NAMES.filter(isPawl)).toEqual(names)
   })
 })
 

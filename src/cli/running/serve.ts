@@ -17,6 +17,8 @@ export const SERVE_OPTIONS: readonly OptionTerms[] = [
   { flags: '--port <n>', says: 'Where it listens; 7295; 0: any that is free' },
   { flags: '--host <address>', says: 'Where it listens; 127.0.0.1. Another one needs tokens' },
   { flags: '--tokens <file>', says: 'A file of tokens, as `pawl token` writes it' },
+  { flags: '--tls-cert <file>', says: 'A certificate: it speaks HTTPS' },
+  { flags: '--tls-key <file>', says: 'The key of the certificate' },
   { flags: '--path <path>', says: 'Where it is mounted, such as /pawl' },
   { flags: '--origin <origin>', says: 'Another origin whose pages may ask', isMany: true },
   { flags: '--allow-host <name>', says: 'A name that the Host header may have', isMany: true },
@@ -25,6 +27,10 @@ export const SERVE_OPTIONS: readonly OptionTerms[] = [
 export function serveOptionsOf(call: CommandCall): ServeOptions {
   const [port, host] = [textOption(call, 'port'), textOption(call, 'host')]
   const [tokens, path] = [textOption(call, 'tokens'), textOption(call, 'path')]
+  const [cert, key] = [textOption(call, 'tlsCert'), textOption(call, 'tlsKey')]
+  if ((cert === undefined) !== (key === undefined)) {
+    throw new WrongUsage('--tls-cert and --tls-key go together: write both.')
+  }
   const origins = call.options['origin'] as string[] | undefined
   const hosts = call.options['allowHost'] as string[] | undefined
   return {
@@ -32,6 +38,7 @@ export function serveOptionsOf(call: CommandCall): ServeOptions {
     ...(host === undefined ? {} : { host }),
     ...(tokens === undefined ? {} : { tokenFile: tokens }),
     ...(path === undefined ? {} : { path }),
+    ...(cert === undefined || key === undefined ? {} : { tls: { cert, key } }),
     ...(origins === undefined ? {} : { origins }),
     ...(hosts === undefined ? {} : { hosts }),
   }

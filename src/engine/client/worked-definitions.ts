@@ -10,7 +10,7 @@ import {
 
 export function assertDefinitions(given: unknown): void {
   if (!Array.isArray(given)) {
-    const write = isDefinition(given) ? ` Write work([${given.name}]).` : ''
+    const write = isDefinition(given) ? ` Write work([${(given as AnyJob).name}]).` : ''
     throw new InvalidDefinition(`work() takes a list of definitions, not ${shown(given)}.${write}`)
   }
   const wrong = given.findIndex((one) => !isDefinition(one))

@@ -5,6 +5,8 @@ import { EVERY_ENGINE } from '../../../test/support/engines.ts'
 import { freshSchema } from '../../../test/support/postgres.ts'
 import { effect, job, message, open, pipeline, TerminalError, typed } from '../../index.ts'
 import type { Pawl } from '../../index.ts'
+import type { EngineAccess } from '../../engine/engine-access.ts'
+import { accessTo } from '../../engine/engine-access.ts'
 import type { EngineMeter, MetricFamily } from './index.ts'
 import { METRIC_NAMES, observe } from './index.ts'
 import { METRIC_TERMS } from './metric-names.ts'
@@ -130,6 +132,37 @@ describe('what should be rare', () => {
     expect(lost.value('pawl_leases_lost_total', { type: 'pays' })).toBe(1)
     expect(lost.value('pawl_unknown_outcomes_total')).toBe(1)
     expect(lost.value('pawl_quarantined_total', { type: 'pays' })).toBe(1)
+  })
+
+  it('is counted: a report that comes after its lease was taken away', async () => {
+    const pawl = await open('memory:')
+    onTestFinished(() => pawl.close())
+    const meter = observed(pawl)
+    const { id } = await pawl.submit(good)
+    const access = accessTo(pawl) as EngineAccess
+    const channels = [{ queue: 'fine', type: 'good', stage: null }]
+    const claim = { worker: 'slow', request: 1, channels, max: 1, started: true }
+    const [claimed] = await access.store.claim(claim)
+    await pawl.revoke(id)
+    const lease = { job: id, stage: 0, segment: 0, lease: claimed?.lease ?? 0, worker: 'slow' }
+    const late = { type: 'CommitExecution', ...lease, output: '1', effects: [] } as const
+    expect(await access.execute([late])).toMatchObject([{ verdict: 'cancelled' }])
+    expect((await figuresOf(meter)).value('pawl_stale_reports_total')).toBe(1)
+  })
+
+  it('is measured: an event loop that is blocked', async () => {
+    const pawl = await open('memory:')
+    onTestFinished(() => pawl.close())
+    const meter = observed(pawl)
+    const most = { quantile: '1' }
+    const delay = async (): Promise<number> =>
+      (await figuresOf(meter)).value('pawl_event_loop_delay_seconds', most) ?? 0
+    // What was before is not meant.
+    await delay()
+    const until = performance.now() + 250
+    while (performance.now() < until);
+    await new Promise((resolve) => setImmediate(resolve))
+    await expect.poll(delay).toBeGreaterThan(0.2)
   })
 })
 

@@ -157,6 +157,19 @@ describe('a job that is observed', () => {
     expect(child?.spanContext().traceId).toBe(send?.spanContext().traceId)
   })
 
+  it('is the same job if it is submitted again under its id, in another trace', async () => {
+    const pawl = await inMemory()
+    const observed = telemetry({ meter })
+    const one = job('again', { input: typed<number>(), run: () => null })
+    const options = { id: 'a', metadata: { shop: 7 } }
+    const first = await observed.submit(pawl, one, 1, options)
+    const before = await pawl.get('a')
+    expect((await observed.submit(pawl, one, 1, options)).id).toBe(first.id)
+    expect((await pawl.get('a'))?.metadata).toEqual(before?.metadata)
+    const other = { id: 'a', metadata: { shop: 8 } }
+    await expect(observed.submit(pawl, one, 1, other)).rejects.toThrow('IdReused')
+  })
+
   it('that is refused ends its span with why, and gives the error on', async () => {
     const pawl = await inMemory()
     const observed = telemetry({ meter })

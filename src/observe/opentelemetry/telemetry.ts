@@ -14,7 +14,7 @@ import { InvalidDefinition, KnownOptions, shown } from '../../definition/index.t
 import type { Handle, Pawl, SubmitOptions } from '../../engine/index.ts'
 import { nowUs } from '../../store/clock.ts'
 import type { HandlerRun, HandlerRunEnd, Middleware } from '../../worker/index.ts'
-import { traceOf, withTrace } from './trace-carrier.ts'
+import { traceOf, withTrace, withTraceFrom } from './trace-carrier.ts'
 
 export interface TelemetryOptions {
   /** Whether a run is a child of the submit. Default false: it has a link to it. */
@@ -94,10 +94,7 @@ async function sendWithin<J extends AnyJob>(
   const startedUs = nowUs()
   let failed: Attributes = {}
   try {
-    const metadata = withTrace(options.metadata, within)
-    const traced = metadata === undefined ? options : { ...options, metadata }
-    const args = [input, traced] as unknown as SubmitArguments<J, SubmitOptions>
-    const handle = await context.with(within, () => pawl.submit(definition, ...args))
+    const handle = await context.with(within, () => submitTraced(pawl, definition, input, options))
     span.setAttribute('messaging.message.id', handle.id)
     return handle
   } catch (error) {
@@ -106,6 +103,33 @@ async function sendWithin<J extends AnyJob>(
   } finally {
     durations.record((nowUs() - startedUs) / US_PER_S, { ...attributes, ...failed })
     span.end()
+  }
+}
+
+/**
+ * An id that is given again must come with the same content. In another trace the same submit has other metadata: then it
+ * is made with the trace that the job carries, and whatever else differs is refused.
+ */
+async function submitTraced<J extends AnyJob>(
+  pawl: Pawl,
+  definition: J,
+  input: unknown,
+  options: SubmitOptions,
+): Promise<Handle<OutcomeOf<J>>> {
+  const submit = (metadata: unknown): Promise<Handle<OutcomeOf<J>>> => {
+    const traced = metadata === undefined ? options : { ...options, metadata }
+    return pawl.submit(
+      definition,
+      ...([input, traced] as unknown as SubmitArguments<J, SubmitOptions>),
+    )
+  }
+  try {
+    return await submit(withTrace(options.metadata))
+  } catch (error) {
+    const { id } = options
+    const first = id !== undefined && codeOf(error) === 'IdReused' ? await pawl.get(id) : null
+    if (first === null) throw error
+    return submit(withTraceFrom(options.metadata, first.metadata))
   }
 }
 

@@ -7,10 +7,21 @@ import { context, propagation, ROOT_CONTEXT } from '@opentelemetry/api'
 
 export type Metadata = Readonly<Record<string, unknown>>
 
-/** The metadata with a trace. They are given back as they are if there is none, or if they are no object. */
-export function withTrace(metadata: unknown, of: Context = context.active()): unknown {
-  const carrier: Record<string, string> = {}
-  propagation.inject(of, carrier)
+/** The metadata with the active trace. They are given back as they are if there is none, or if they are no object. */
+export function withTrace(metadata: unknown): unknown {
+  const carrier: Metadata = {}
+  propagation.inject(context.active(), carrier)
+  return withFields(metadata, carrier)
+}
+
+/** The metadata with the trace that others carry. */
+export function withTraceFrom(metadata: unknown, others: unknown): unknown {
+  const carried = isObject(others) ? others : {}
+  const fields = propagation.fields().filter((field) => Object.hasOwn(carried, field))
+  return withFields(metadata, Object.fromEntries(fields.map((field) => [field, carried[field]])))
+}
+
+function withFields(metadata: unknown, carrier: Metadata): unknown {
   const isCarried = metadata === undefined || isObject(metadata)
   return isCarried && Object.keys(carrier).length > 0 ? { ...metadata, ...carrier } : metadata
 }

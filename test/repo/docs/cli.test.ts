@@ -17,7 +17,9 @@ const RUN = /(?:\[|\(|,) ?((?:'[a-z]+', )*'[a-z]+')/g
 
 function runWords(): Set<string> {
   const files = readTree().filter(({ path }) => path.startsWith('test/scenarios/command-line/'))
-  const texts = files.flatMap(({ text }) => [...text.replaceAll(/\s*\n\s*/g, ' ').matchAll(RUN)])
+  const texts = files.flatMap(({ text }) =>
+    Array.from(text.replaceAll(/\s*\n\s*/g, ' ').matchAll(RUN)),
+  )
   const words = new Set<string>()
   for (const [, list = ''] of texts) {
     const all = list.split(', ').map((word) => word.slice(1, -1))

@@ -8,6 +8,7 @@ import { job, open, typed } from '../../../src/index.ts'
 import type { LabRun } from '../../../src/lab/index.ts'
 import { FAILURE_MODES, runExperiment } from '../../../src/lab/index.ts'
 import { cli, cliJson, userFolder } from '../../support/command-line.ts'
+import { freshSchema } from '../../support/postgres.ts'
 
 const mail = job('mail', { input: typed<number>(), run: ({ input }) => input })
 
@@ -153,6 +154,36 @@ describe('databases', () => {
   })
 })
 
+describe('PostgreSQL', () => {
+  it('gets its tables, is examined, operated on, verified and copied', async () => {
+    const cwd = await userFolder()
+    const { url, schema } = await freshSchema()
+    const env = { PAWL_STORE: url }
+    const run = (...args: readonly string[]): ReturnType<typeof cli> =>
+      cli([...args, '--schema', schema], { cwd, env })
+    const before = await run('doctor')
+    // The server of the tests does not sync.
+    expect(before.code).toBe(1)
+    expect(before.out).toMatch(/unfit {2}fsync +off/)
+    expect(before.out).toMatch(
+      /fit {4}database +PostgreSQL \d+[\s\S]*there are none yet: `pawl migrate` makes/,
+    )
+    expect((await run('migrate')).out).toMatch(/^The tables are at version \d+; before: none\./)
+    expect((await run('submit', 'mail', '1', '--id', 'a')).out).toBe('a\n')
+    const [doctor, list, verify] = await Promise.all([run('doctor'), run('list'), run('verify')])
+    expect(doctor.out).toMatch(/fit {4}tables +version \d+\nNot fit for Pawl\.\n$/)
+    expect(list.out).toMatch(/^a\s+mail\s+QUEUED/m)
+    expect(verify.out).toMatch(/^well {2}postgres/)
+    // Where it is said, no password is.
+    expect(new URL(url).password === '' || !verify.out.includes(new URL(url).password)).toBe(true)
+    const copied = await cli(['copy', url, './copy', '--from-schema', schema], { cwd })
+    expect(copied.out).toMatch(/^Copied 1 jobs/)
+    const none = await cli(['doctor', '-s', 'postgres://127.0.0.1:9/none'], { cwd })
+    expect(none.code).toBe(1)
+    expect(none.out).toMatch(/unfit {2}database/)
+  })
+})
+
 describe('doctor', () => {
   it('finds this machine, its disk and each store fit, and damage not', async () => {
     const cwd = await withData()
@@ -185,6 +216,11 @@ describe('doctor', () => {
   })
 })
 
+/** What was told, what was done, and what does not hold. */
+function seen({ steps, ...others }: LabRun): unknown {
+  return { ...others, answers: steps.map(({ answer }) => answer) }
+}
+
 describe('lab', () => {
   it('shows each failure mode without its guard and with it: only without is there damage', async () => {
     const cwd = await userFolder()
@@ -203,11 +239,6 @@ describe('lab', () => {
       for (const experiment of experiments) {
         const [bad, good] = [runExperiment(experiment, false), runExperiment(experiment, true)]
         expect(good.brokenInvariants, id).toEqual([])
-        // What is different is what was told, what was done, or what does not hold.
-        const seen = ({ steps, ...others }: LabRun): unknown => ({
-          ...others,
-          answers: steps.map(({ answer }) => answer),
-        })
         expect(seen(bad), id).not.toEqual(seen(good))
       }
     }

@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import type { ChildProcess } from 'node:child_process'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { open } from '../../../src/index.ts'
+import { CERTIFICATE, KEY } from '../../support/certificate.ts'
 import { cli, cliJson, endOf, outputOf, startCli, userFolder } from '../../support/command-line.ts'
 
 /** `pawl` prints where it is once it is up. */
@@ -159,5 +160,78 @@ describe('pawl serve', () => {
     const open0 = await cli(['serve', '-s', './data', '--host', '0.0.0.0'], { cwd })
     expect(open0.code).toBe(3)
     expect(open0.err).toMatch(/needs `tokens`/)
+  })
+})
+
+/** How many tools the last answer lists. */
+function tools({ out }: { readonly out: string }): number {
+  const last = JSON.parse(out.trim().split('\n').at(-1) as string) as {
+    result: { tools: unknown[] }
+  }
+  return last.result.tools.length
+}
+
+describe('pawl serve with a certificate', () => {
+  it('speaks HTTPS; a profile gives its token to its own store alone', async () => {
+    const cwd = await userFolder()
+    await writeFile(join(cwd, 'cert.pem'), CERTIFICATE)
+    await writeFile(join(cwd, 'key.pem'), KEY)
+    const token = (
+      await cli(['token', '--role', 'admin', '--add', 'tokens.json'], { cwd })
+    ).out.trim()
+    await writeFile(join(cwd, 'token'), token)
+    const files = ['--tls-cert', 'cert.pem', '--tls-key', 'key.pem', '--tokens', 'tokens.json']
+    const child = await startCli(['serve', '-s', './data', '--port', '0', ...files], { cwd })
+    const output = outputOf(child)
+    await expect.poll(() => output.err).toMatch(/https:\/\/127\.0\.0\.1:\d+/)
+    const url = /https:\/\/127\.0\.0\.1:\d+/.exec(output.err)?.[0] ?? ''
+    const profiles = { live: { store: url, tokenFile: './token' } }
+    await writeFile(join(cwd, 'pawl.config.json'), JSON.stringify({ profile: 'live', profiles }))
+    const env = { NODE_EXTRA_CA_CERTS: join(cwd, 'cert.pem') }
+    const [own, named, given, half] = await Promise.all([
+      cli(['list'], { cwd, env }),
+      cli(['list'], { cwd, env: { ...env, PAWL_STORE: url } }),
+      cli(['list', '-s', url], { cwd, env }),
+      cli(['serve', '-s', './other', '--tls-cert', 'cert.pem'], { cwd }),
+    ])
+    expect(own).toMatchObject({ code: 0, out: 'none\n' })
+    // Another place, though it is the same here, is not given the token of the profile.
+    expect([named.code, given.code]).toEqual([3, 3])
+    expect(given.err).toMatch(/Unauthorized/)
+    expect(half).toMatchObject({ code: 2 })
+    expect(await stopped(child)).toBe(0)
+  })
+})
+
+describe('pawl mcp and pawl conformance', () => {
+  it('a store is tools on stdin and stdout, which only read unless that is said', async () => {
+    const cwd = await userFolder()
+    await (await open(join(cwd, 'data'))).close()
+    const lines = [
+      {
+        jsonrpc: '2.0',
+        id: 1,
+        method: 'initialize',
+        params: {
+          protocolVersion: '2025-06-18',
+          capabilities: {},
+          clientInfo: { name: 't', version: '1' },
+        },
+      },
+      { jsonrpc: '2.0', id: 2, method: 'tools/list' },
+    ]
+    const input = lines.map((line) => `${JSON.stringify(line)}\n`).join('')
+    const reads = await cli(['mcp', '-s', './data'], { cwd, input })
+    const changes = await cli(['mcp', '--allow-changes', '-s', './data'], { cwd, input })
+    expect([reads.code, changes.code]).toEqual([0, 0])
+    expect(tools(reads)).toBeGreaterThan(10)
+    expect(tools(changes)).toBeGreaterThan(tools(reads))
+  })
+
+  it('a worker that ends at once does not conform, and is told why', async () => {
+    const worker = ['--', process.execPath, '-e', 'console.error("no such module")']
+    const { code, out } = await cli(['conformance', '--patience', '5', ...worker])
+    expect(code).toBe(1)
+    expect(out).toMatch(/^no {2}[\s\S]*It said: no such module\nIt does not conform\.\n$/)
   })
 })

@@ -34,10 +34,12 @@ async function drawn(
 const ENTER = '\u001b[?1049h\u001b[?25l'
 const LEAVE = '\u001b[?25h\u001b[?1049l'
 
+const HOME = '\u001b[H'
+const TO_END = '\u001b[J'
+
 /** The lines of the last picture, without what colours them. */
 function lastPicture(output: string): string[] {
-  const [, last = ''] =
-    /.*\u001b\[H([\s\S]*?)\u001b\[J/.exec(output.slice(output.lastIndexOf('\u001b[H'))) ?? []
+  const last = output.slice(output.lastIndexOf(HOME) + HOME.length, output.lastIndexOf(TO_END))
   // oxlint-disable-next-line no-control-regex -- colours, and what clears a line
   return last.replaceAll(/\u001b\[[\d;]*[mK]/g, '').split(/\r+\n/)
 }

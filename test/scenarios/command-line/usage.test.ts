@@ -11,6 +11,11 @@ import { GLOBAL_OPTIONS } from '../../../src/cli/global-options.ts'
 import { open } from '../../../src/index.ts'
 import { cli, userFolder } from '../../support/command-line.ts'
 
+/** The names in `-s, --store <place>`. */
+function longs(flags: string): string[] {
+  return flags.match(/(?<![\w-])--?[\w-]+/g) ?? []
+}
+
 const SCREEN = { lines: 30, columns: 115 }
 
 /** Several runs at once: each is a process. */
@@ -190,7 +195,6 @@ describe('how it prints', () => {
   })
 
   it('no option of a command has the name of one that every command has', () => {
-    const longs = (flags: string): string[] => flags.match(/(?<![\w-])--?[\w-]+/g) ?? []
     const taken = new Set([
       ...GLOBAL_OPTIONS.flatMap(({ flags }) => longs(flags)),
       '--version',
