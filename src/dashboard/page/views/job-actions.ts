@@ -1,11 +1,9 @@
 /**
- * What may be done to a job as it stands now. An action that the server would refuse is not among them: by the roles of the
- * reader, and by the state of the job.
+ * What a job accepts as it stands now. An action that the server would refuse for the state of the job is not among them;
+ * whether the reader may do the others is for the view.
  */
 import type { Action, ActionField } from '../action.ts'
 import type { AnswerOf } from '../api.ts'
-import { goTo } from '../route.ts'
-import { may } from '../session.ts'
 
 export type ShownJob = AnswerOf<'jobs.show'>
 type Why = AnswerOf<'jobs.explain'>
@@ -16,11 +14,6 @@ export interface OfferedAction {
 }
 
 export function offeredActions(job: ShownJob, why: Why | null): readonly OfferedAction[] {
-  return allActions(job, why).filter(({ action }) => may(action.operation))
-}
-
-/** Those that are accepted in this state. */
-export function allActions(job: ShownJob, why: Why | null): readonly OfferedAction[] {
   const isOver = job.state === 'SUCCEEDED' || job.state === 'FAILED'
   return isOver ? overActions(job) : openActions(job, why)
 }
@@ -206,7 +199,6 @@ function rerun(job: ShownJob): OfferedAction {
           hint: 'JSON. Empty: the input of this one.',
         },
       ],
-      onDone: (answer) => goTo('job', { id: (answer as { job: string }).job }),
     },
   }
 }

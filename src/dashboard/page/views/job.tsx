@@ -21,7 +21,7 @@ import {
   Waiting,
 } from '../parts.tsx'
 import type { RouteParameters } from '../route.ts'
-import { linkTo } from '../route.ts'
+import { goTo, linkTo } from '../route.ts'
 import { seen } from '../safe-text.ts'
 import { may } from '../session.ts'
 import { AttemptsPart } from './attempts.tsx'
@@ -103,6 +103,11 @@ function Part({ name, children }: { readonly name: string; readonly children: Co
   )
 }
 
+/** The job that runs now instead of the one that is shown. */
+function goToNew(answer: unknown): void {
+  goTo('job', { id: (answer as { job: string }).job })
+}
+
 function Title({ of: { job, why } }: { readonly of: SeenJob }) {
   const command = commandLine('jobs.show', { job: job.id }) ?? ''
   return (
@@ -116,17 +121,19 @@ function Title({ of: { job, why } }: { readonly of: SeenJob }) {
         <CopyButton text={command} label="Copy as command" />
       </p>
       <div class="buttons" role="group" aria-label="Actions">
-        {offeredActions(job, why).map(({ label, action: one }) => (
-          <button
-            key={label}
-            type="button"
-            onClick={() => {
-              action.value = one
-            }}
-          >
-            {label}…
-          </button>
-        ))}
+        {offeredActions(job, why)
+          .filter(({ action: { operation } }) => may(operation))
+          .map(({ label, action: one }) => (
+            <button
+              key={label}
+              type="button"
+              onClick={() => {
+                action.value = one.operation === 'jobs.rerun' ? { ...one, onDone: goToNew } : one
+              }}
+            >
+              {label}…
+            </button>
+          ))}
       </div>
     </div>
   )

@@ -9,7 +9,7 @@ import { Tally } from '../../../../examples/documents/tally.ts'
 
 // oxlint-disable-next-line no-control-regex -- what a terminal reads
 const CONTROLS = /\u001B\[[0-9;?]*[A-Za-z]/g
-const OPTIONS = optionsFrom(['--seed', '1']) as Options
+const OPTIONS = optionsFrom(['--once', '--seed', '1']) as Options
 
 /** A terminal of this size, or a file; what was written to it. */
 function output(columns: number | null, rows = 24): { out: WriteStream; written: string[] } {
