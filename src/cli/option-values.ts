@@ -9,15 +9,20 @@ import { WrongUsage } from './failure.ts'
 const WHOLE = /^\d+$/
 const DURATION = /^\d+(?:\.\d+)?(?:ms|s|m|h|d)$/
 const TIMES = "a date such as 2026-11-18T15:00Z, or '10m' for ten minutes ago"
+const TIMES_TO_COME = "a date such as 2026-11-18T15:00Z, or '10m' for in ten minutes"
 
 /** `what`: the option or argument, as it is typed. */
-export function timeFrom(text: string, what: string): Date {
-  if (text === 'now') return new Date(systemClock.now())
+export function timeFrom(text: string, what: string, isToCome = false): Date {
+  const now = systemClock.now()
+  if (text === 'now') return new Date(now)
   if (WHOLE.test(text)) return new Date(Number(text))
-  if (DURATION.test(text)) return new Date(systemClock.now() - toMs(text as '1s', what))
+  if (DURATION.test(text)) {
+    const ms = toMs(text as '1s', what)
+    return new Date(isToCome ? now + ms : now - ms)
+  }
   const date = new Date(text)
   if (!Number.isNaN(date.getTime())) return date
-  throw new WrongUsage(`${what} is '${text}': write ${TIMES}.`)
+  throw new WrongUsage(`${what} is '${text}': write ${isToCome ? TIMES_TO_COME : TIMES}.`)
 }
 
 /** A time, or a position of the log. */

@@ -3,6 +3,8 @@
  */
 import type { OpenOptions, Pawl } from '../engine/index.ts'
 import type { CommandCall } from './command-call.ts'
+import { assertServerAnswers } from './server-check.ts'
+import { isServer } from './settings.ts'
 
 /**
  * Opens what the settings name, whatever it is, and closes it afterwards. Notices of other processes' doings are not
@@ -16,6 +18,7 @@ export async function withStore<T>(
   const { isMade = false, ...others } = options
   const { store, openOptions } = settings
   if (!isMade) settings.assertIsThere()
+  if (isServer(store)) await assertServerAnswers(store)
   const { open } = await import('../engine/index.ts')
   const onError = (error: Error): void => printer.note(`pawl: ${error.message}`)
   const pawl = await open(store, { onError, ...openOptions, ...others })

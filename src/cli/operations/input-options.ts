@@ -78,6 +78,8 @@ function meaningOf(schema: JsonSchema): string | null {
   return told === '' ? null : told
 }
 
+const TIME_TO_COME = 'A date, or 10m for in ten minutes'
+
 function capital(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1)
 }
@@ -106,14 +108,22 @@ export function commandInput(operation: Operation, terms: CommandTerms): Command
       says: argumentSays(name, properties[name] as JsonSchema),
       isRequired: required.includes(name),
     })),
-    options: options.map(([name, schema]) => optionOf(flagFor(terms, name), name, schema)),
+    options: options.map(([name, schema]) => {
+      const isToCome = isTimeToCome(operation, name)
+      return optionOf(flagFor(terms, name), name, schema, isToCome)
+    }),
   }
 }
 
-function optionOf(flag: string, name: string, schema: JsonSchema): OptionTerms {
+/** What is to be done has its time ahead of it; a filter looks back. */
+function isTimeToCome({ changes }: Operation, property: string): boolean {
+  return changes !== null && property === 'at'
+}
+
+function optionOf(flag: string, name: string, schema: JsonSchema, isToCome: boolean): OptionTerms {
   const kind = kindOf(schema)
   const values = within(schema).enum
-  const meaning = meaningOf(schema)
+  const meaning = isToCome ? TIME_TO_COME : meaningOf(schema)
   return {
     flags: kind === 'flag' ? flag : `${flag} ${PLACEHOLDERS[kind]}`,
     says: meaning ?? nameInWords(name),
@@ -129,14 +139,14 @@ function argumentSays(name: string, schema: JsonSchema): string {
 }
 
 /** As the schema wants it. `what`: how it was typed. */
-function valueOf(schema: JsonSchema, given: unknown, what: string): unknown {
+function valueOf(schema: JsonSchema, given: unknown, what: string, isToCome: boolean): unknown {
   if (typeof given !== 'string') return given
   if (given === NONE && isNullable(schema)) return null
   switch (kindOf(schema)) {
     case 'whole':
       return numberOf(given, what)
     case 'time':
-      return timeFrom(given, what).getTime()
+      return timeFrom(given, what, isToCome).getTime()
     case 'duration':
       return durationFrom(given, what)
     case 'rate':
@@ -174,7 +184,8 @@ export function readInput(
     const key = optionName(terms, name)
     const text = isPositional ? given[name] : options[key]
     if (text === undefined) continue
-    input[name] = valueOf(schema, text, isPositional ? `<${name}>` : flagFor(terms, name))
+    const what = isPositional ? `<${name}>` : flagFor(terms, name)
+    input[name] = valueOf(schema, text, what, isTimeToCome(operation, name))
   }
   const fault = misfit(operation.input, input)
   if (fault !== null) throw new WrongUsage(asTyped(fault, terms))

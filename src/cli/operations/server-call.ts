@@ -6,6 +6,7 @@
 import { newJobId } from '../../engine/random.ts'
 import type { Operation } from '../../protocol/index.ts'
 import { Transport } from '../../store/http/transport.ts'
+import { assertServerAnswers } from '../server-check.ts'
 import type { Settings } from '../settings.ts'
 import { isServer } from '../settings.ts'
 
@@ -21,6 +22,7 @@ export async function callServer(
   { store, token }: Settings,
   input: Readonly<Record<string, unknown>>,
 ): Promise<Readonly<Record<string, unknown>>> {
+  await assertServerAnswers(store)
   const transport = new Transport({ url: store, token })
   const isNew = MAKING.has(operation.name) && input['id'] === undefined
   const heldMs = Number(input['waitMs'] ?? 0)

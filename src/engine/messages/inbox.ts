@@ -160,9 +160,15 @@ export class Inbox {
 
   async #find({ job, name }: QuestionRef, choice: TaskChoice): Promise<AskedWait> {
     if ((await this.#store.query({ kind: 'outcome', job })) === null) throw new UnknownJob(job)
-    const asked = (await this.#askedBy(job, choice)).filter((one) => one.question.name === name)
+    const open = await this.#askedBy(job, choice)
+    const asked = open.filter((one) => one.question.name === name)
     const [only] = asked
-    if (only === undefined) throw tooLate({ job, name })
+    if (only === undefined) {
+      throw tooLate(
+        { job, name },
+        open.map(({ question }) => question.name),
+      )
+    }
     if (asked.length === 1) return only
     throw new InvalidDefinition(
       `${asked.length} segments of job ${job} ask '${name}': give a \`stage\` and a \`segment\`.`,
@@ -183,8 +189,11 @@ export class Inbox {
   }
 }
 
-function tooLate({ job, name }: QuestionRef): AnswerRefused {
-  return new AnswerRefused(job, name, 'it is not asked: it was answered, or its time is over')
+/** `open`: what the job asks instead. */
+function tooLate({ job, name }: QuestionRef, open: readonly string[] = []): AnswerRefused {
+  const instead = open.length === 0 ? '' : ` It asks '${[...new Set(open)].join("', '")}'`
+  const why = 'it is not asked: it was answered, or its time is over'
+  return new AnswerRefused(job, name, instead === '' ? why : `${why}.${instead}`)
 }
 
 /** The questions that a task waits for: those of a quorum are one. */

@@ -74,6 +74,16 @@ async function inState(pawl: Pawl, id: string, state: string): Promise<void> {
 }
 
 describe('jobs', () => {
+  it('are handed in for a time to come, where a filter looks back', async () => {
+    const { pawl, run } = await served()
+    const submitted = await run('submit', 'mail', '8', '--at', '2h')
+    const dueAt = (await pawl.get(submitted.out.trim()))?.dueAt?.getTime() ?? 0
+    expect(Math.abs(dueAt - Date.now() - 7_200_000)).toBeLessThan(600_000)
+    const wrong = await run('submit', 'mail', '8', '--at', 'soon')
+    expect(wrong).toMatchObject({ code: 2 })
+    expect(wrong.err).toContain('in ten minutes')
+  })
+
   it('are handed in, waited for, shown, and their history told', async () => {
     const { run, json } = await served()
     const submitted = await run(

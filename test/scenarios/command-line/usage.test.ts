@@ -87,8 +87,11 @@ describe('what is wrong is refused with what to write', () => {
     expect(JSON.parse(unknown.err)).toMatchObject({
       error: { code: 'UnknownJob', kind: 'rejected', details: { job: 'nope' } },
     })
-    expect(unreachable.code).toBe(5)
-    expect(JSON.parse(unreachable.err)).toMatchObject({ error: { code: 'ServerUnreachable' } })
+    // Nothing was sent to it, so nothing can have been done.
+    expect(unreachable.code).toBe(2)
+    const { error } = JSON.parse(unreachable.err) as { error: { message: string } }
+    expect(error).toMatchObject({ code: 'WrongUsage' })
+    expect(error.message).toMatch(/^No server answers at http:\/\/127\.0\.0\.1:9: .*pawl serve/)
   })
 })
 

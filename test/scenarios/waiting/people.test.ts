@@ -73,6 +73,10 @@ describe.each(EVERY_ENGINE)('a question %s', (_name, open) => {
     )
     expect(await pawl.inbox({ for: 'legal' })).toEqual({ questions: [], next: null })
     if (item === undefined) throw new Error('No question.')
+    const misnamed = { ...item, name: 'aproval' }
+    await expect(pawl.answer(misnamed, { ok: true }, { by: 'ada' })).rejects.toThrow(
+      `It asks 'approval'.`,
+    )
     await expect(pawl.answer(item, { ok: 'yes' }, { by: 'ada' })).rejects.toMatchObject({
       code: 'InvalidValue',
     })
