@@ -133,11 +133,11 @@ export class WorkingSet implements Indexes {
   /** How the counts of jobs change. */
   counts = new CountTable()
   /** Labels of jobs that are forgotten: (label, position). */
-  readonly droppedLabels: Row[] = []
+  droppedLabels: Row[] = []
   /** What jobs that are forgotten asked: keys of `questions`. */
-  readonly droppedQuestions: Row[] = []
+  droppedQuestions: Row[] = []
   /** Pipelines that were submitted: see `savePipelines`. */
-  readonly newPipelines: Row[] = []
+  newPipelines: Row[] = []
   readonly droppedKeys = new Set<string>()
   readonly changedQueues = new Map<string, number>()
   readonly chargedQueues = new Set<string>()
@@ -291,9 +291,10 @@ export class WorkingSet implements Indexes {
     const ofQueues = [this.changedQueues, this.chargedQueues, this.changedSchedules]
     for (const one of [...ofJobs, ...ofPipelines, ...ofQueues, this.changedLimits, this.freed])
       one.clear()
-    this.droppedLabels.length = 0
-    this.droppedQuestions.length = 0
-    this.newPipelines.length = 0
+    // Statements that were made of these are still to be sent.
+    this.droppedLabels = []
+    this.droppedQuestions = []
+    this.newPipelines = []
     this.counts = new CountTable()
   }
 
