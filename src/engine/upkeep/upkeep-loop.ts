@@ -19,6 +19,8 @@ const SHARED_PAUSE_MS = 1_000
 const LONGEST_SHARED_PAUSE_MS = 4_000
 /** There, between the end of a round of examinations and the next round. */
 const SHARED_ROUND_MS = 10_000
+/** There, before the first round: a process that has just been opened has better things to do. */
+const SHARED_FIRST_ROUND_MS = 2_000
 /** After news: other processes query, too, and news that come together are one query. */
 const AFTER_NEWS_MS = 20
 /** Commands of one query: few enough that other commands get their turn. */
@@ -61,6 +63,7 @@ export class UpkeepLoop {
     this.#pauseMs = isShared ? SHARED_PAUSE_MS : PAUSE_MS
     this.#longestPauseMs = isShared ? LONGEST_SHARED_PAUSE_MS : PAUSE_MS
     this.#roundMs = isShared ? SHARED_ROUND_MS : PAUSE_MS
+    if (isShared) this.#examineFrom = parts.timing.now() + SHARED_FIRST_ROUND_MS
     this.#schedule(0)
   }
 
