@@ -92,17 +92,19 @@ attempt() {
     report "$lease" '{type: "ReleaseLease"}' 5 >/dev/null
     return
   fi
+  jq -j .input "$lease" >"$lease.input"
   set -m
-  jq -j .input "$lease" | handle "$(jq -r .type "$lease")" >"$lease.output" 2>"$lease.error" &
-  handler="$(jobs -p %+)"
+  handle "$(jq -r .type "$lease")" <"$lease.input" >"$lease.output" 2>"$lease.error" &
+  # By its number: a job that has ended already has no place in the list of jobs any more.
+  handler="$!"
   PAWL_HANDLER="$handler"
   keep "$lease" "$handler" >/dev/null 2>&1 &
   keeper="$!"
   set +m
-  wait %-
+  wait "$handler"
   code=$?
   # A signal to the worker ends the waiting, and the handler with it.
-  [ -n "$PAWL_STOPPING" ] && wait %- 2>/dev/null
+  [ -n "$PAWL_STOPPING" ] && wait "$handler" 2>/dev/null
   PAWL_HANDLER=''
   if [ -e "$lease.lost" ]; then filter=''
   elif [ -n "$PAWL_STOPPING" ] && [ "$code" -ne 0 ]; then filter='{type: "ReleaseLease"}'
