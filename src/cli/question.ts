@@ -1,5 +1,5 @@
 /**
- * Asks before something that cannot be taken back. Without a terminal nobody can answer, so `--yes` must be there.
+ * Asks before something that cannot be taken back. Without a terminal there is no answer, so `--yes` must be there.
  */
 import { createInterface } from 'node:readline'
 import { CommandEnded, WrongUsage } from './failure.ts'

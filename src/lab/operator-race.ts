@@ -1,5 +1,5 @@
 /**
- * FM_009: an operator retries a task that looks dead, while somebody else is still about to act:
+ * FM_009: an operator retries a task that looks dead, while another is still about to act:
  * the worker that was only slow, or another operator.
  */
 import type { Rules } from '../kernel/index.ts'

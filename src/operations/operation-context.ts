@@ -15,7 +15,7 @@ export interface OperationContext {
   readonly by: string
   /** Jobs that are given by name get their policies, and their inputs are checked. */
   readonly definitions: ReadonlyMap<string, AnyJob>
-  /** Aborted when nobody waits for the answer any more. */
+  /** Aborted when the caller does not wait for the answer any more. */
   readonly signal: AbortSignal
   /** Told how far an operation for many jobs is. */
   readonly onProgress?: (report: BulkReport) => void

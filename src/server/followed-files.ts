@@ -37,7 +37,7 @@ export function followFiles(
   return () => timer.stop()
 }
 
-/** The same as long as nobody wrote it. */
+/** The same as long as no program has written it. */
 async function stateOf(path: string): Promise<string> {
   try {
     const { mtimeMs, size, ino } = await stat(path)

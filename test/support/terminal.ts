@@ -1,5 +1,5 @@
 /**
- * A terminal for a program that draws: a pseudo terminal, made by Python's `pty`, with somebody who waits for what is on
+ * A terminal for a program that draws: a pseudo terminal, made by Python's `pty`, with a reader that waits for what is on
  * the screen and presses keys. Where there is no Python it says so, and the test is passed over.
  */
 import { spawn, spawnSync } from 'node:child_process'

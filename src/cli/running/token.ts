@@ -14,7 +14,7 @@ interface TokenEntry extends TokenTerms {
   readonly hash: string
 }
 
-/** The file as it is, with one entry more; nobody else may read it. */
+/** The file as it is, with one entry more; other users may not read it. */
 function addTo(path: string, entry: TokenEntry): void {
   const tokens = existsSync(path) ? tokensIn(path) : []
   const text = JSON.stringify({ tokens: [...tokens, entry] }, null, 2)

@@ -1,5 +1,5 @@
 /**
- * What a view shows, asked for again and again while somebody can see it.
+ * What a view shows, asked for again and again while the page is visible.
  *
  * The next question comes after the answer to the one before, and later the longer that answer took: questions never pile
  * up, and a server that is slow is asked less. A hidden tab asks nothing. Without a connection the pauses grow, and the

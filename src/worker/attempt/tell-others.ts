@@ -1,7 +1,7 @@
 /**
  * What an attempt that is over means for others: a stage may be opened, or a job that waits for this one is told.
  *
- * Whoever writes the end of a callee tells its caller. Upkeep would, too, but it asks the store first what is due: so
+ * The worker that writes the end of a callee tells its caller. Upkeep would, too, but it asks the store first what is due: so
  * upkeep is asked only where the end is not known here, or the word did not come through.
  */
 import type { CallerRef } from '../../kernel/index.ts'

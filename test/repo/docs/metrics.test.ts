@@ -1,5 +1,5 @@
 /**
- * Whoever draws or watches metrics uses names that exist, with labels that they have: the page, the board, the alerts.
+ * The page, the board and the alerts use names of metrics that exist, with labels that they have.
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'

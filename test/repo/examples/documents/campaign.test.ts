@@ -67,7 +67,7 @@ describe.concurrent('documents', () => {
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
   })
 
-  it('go on until somebody interrupts, with a page that shows them: what has come is finished', async () => {
+  it('go on until a person interrupts, with a page that shows them: what has come is finished', async () => {
     const args = [...SHORT, '--collections', '2', '--kills', '0', '--port', '0']
     let counted: unknown = null
     const { code, stdout } = await run(args, /harbour-1\/report: written/, async (said) => {
