@@ -68,6 +68,8 @@ interface NotJson {
  */
 export function toJson(value: unknown, what: string, root: string): string {
   if (value === undefined) return 'null'
+  const quick = quickText(value)
+  if (quick !== null) return quick
   const writer = new JsonWriter(root)
   try {
     writer.write(value)
@@ -82,6 +84,95 @@ export function toJson(value: unknown, what: string, root: string): string {
     throw new UnserializableValue(what, root, wrongSize(`${text.length}`))
   }
   return text.length < LONG_TEXT ? text : inOnePiece(text)
+}
+
+/** Values in what is written quickly, and characters of its texts. */
+const MOST_QUICK = 1_000
+const MOST_QUICK_CHARS = 16 * 1_024
+const DEEPEST_QUICK = 20
+
+/**
+ * Small plain data, as nearly all is: copied once, so that what is checked is what is written, and the copy written by
+ * `JSON.stringify`. Null: it is something else, or wrong, and `JsonWriter` says what.
+ */
+function quickText(value: unknown): string | null {
+  if (typeof value !== 'object' || value === null) return null
+  try {
+    const copy = plainCopy(value, {
+      values: MOST_QUICK,
+      chars: MOST_QUICK_CHARS,
+      depth: DEEPEST_QUICK,
+    })
+    return copy === null ? null : JSON.stringify(copy)
+  } catch {
+    // The user's code was run, and threw.
+    return null
+  }
+}
+
+interface Left {
+  values: number
+  chars: number
+  depth: number
+}
+
+/** Null: not all of it is plain data, or it is too much. */
+function plainCopy(given: object, left: Left): object | null {
+  if (left.depth === 0 || types.isProxy(given) || 'toJSON' in given) return null
+  left.depth -= 1
+  const copy = Array.isArray(given) ? plainList(given, left) : plainRecord(given, left)
+  left.depth += 1
+  return copy
+}
+
+function plainRecord(given: object, left: Left): object | null {
+  if (Object.getPrototypeOf(given) !== Object.prototype) return null
+  const copy: Record<string, unknown> = { ...given }
+  if (Object.getOwnPropertySymbols(copy).length > 0) return null
+  for (const key in copy) {
+    const value = copy[key]
+    if (key === '__proto__') return null
+    left.chars -= key.length
+    if (value === undefined || isPlainValue(value, left)) continue
+    if (typeof value !== 'object' || value === null) return null
+    const inner = plainCopy(value, left)
+    if (inner === null) return null
+    copy[key] = inner
+  }
+  return copy
+}
+
+function plainList(given: readonly unknown[], left: Left): object | null {
+  if (Object.getPrototypeOf(given) !== Array.prototype || given.length > left.values) return null
+  if (Object.keys(given).length !== given.length) return null
+  const copy = given.slice()
+  if (Object.getOwnPropertySymbols(given).length > 0) return null
+  for (let i = 0; i < copy.length; i++) {
+    const value = copy[i]
+    if (isPlainValue(value, left)) continue
+    if (typeof value !== 'object' || value === null) return null
+    const inner = plainCopy(value, left)
+    if (inner === null) return null
+    copy[i] = inner
+  }
+  return copy
+}
+
+/** A value that is no object, and as JSON has it. */
+function isPlainValue(value: unknown, left: Left): boolean {
+  left.values -= 1
+  if (left.values < 0 || left.chars < 0) return false
+  switch (typeof value) {
+    case 'string':
+      left.chars -= value.length
+      return left.chars >= 0
+    case 'number':
+      return Number.isFinite(value)
+    case 'boolean':
+      return true
+    default:
+      return value === null
+  }
 }
 
 /**

@@ -1,9 +1,19 @@
 /** The heart: one command in; one entry, or a no, out. */
 import { describe, expect, it } from 'vitest'
 import { Authority } from '../../test/support/authority.ts'
-import { plain, promise } from '../../test/support/specs.ts'
-import type { Command, Indexes } from './index.ts'
-import { createWorld, decide, decideIn, noReads, scan } from './index.ts'
+import { pipeline, plain, policy, promise, stage } from '../../test/support/specs.ts'
+import type { Command, Indexes, JobSpec, SubmitJob } from './index.ts'
+import {
+  areAlike,
+  createWorld,
+  decide,
+  decideAlike,
+  decideIn,
+  freezePolicy,
+  NONE,
+  noReads,
+  scan,
+} from './index.ts'
 
 describe('the life of a plain job', () => {
   it('goes from submit over grant and commit to SUCCEEDED', () => {
@@ -163,5 +173,52 @@ describe('a decision on a world in memory', () => {
     expect(first.rejection?.check).toBe('task-due')
     expect(decide(grant, reads, 0)).toEqual(first)
     expect(decide(grant, reads, 5)).toEqual(decideIn(a.world, scan(a.world), grant, noReads(), 5))
+  })
+})
+
+describe('submits that are alike', () => {
+  const shared = freezePolicy(policy())
+  const usual = { tags: NONE, steps: NONE, policy: shared }
+  const submits = (...specs: Partial<JobSpec>[]): SubmitJob[] =>
+    specs.map((changes, i) => ({
+      type: 'SubmitJob',
+      job: `job-${i}`,
+      spec: plain({ ...usual, ...changes }),
+    }))
+
+  it('are decided together as each is by itself', () => {
+    const commands = submits({ input: '1' }, { input: '{"a":2}' }, { input: '3' })
+    expect(areAlike(commands)).toBe(true)
+    const alone = commands.map((command) => decide(command, noReads(), 5).entry)
+    expect(decideAlike(commands, 5)).toEqual(alone)
+  })
+
+  it.each<[string, Partial<JobSpec>]>([
+    ['another type', { type: 'other' }],
+    ['another version', { version: 2 }],
+    ['another policy, though it says the same', { policy: freezePolicy(policy()) }],
+    ['a priority', { priority: 1 }],
+    ['a delay', { delayMs: 1 }],
+    ['a key', { key: 'k' }],
+    ['a group', { group: 'g' }],
+    ['tags', { tags: ['t'] }],
+    ['metadata', { metadata: '1' }],
+    ['a deadline', { deadlineMs: 5 }],
+    ['no input', { input: '' }],
+    ['a field that no job has', { color: 'red' } as object],
+  ])('are not those of which one has %s', (_what, changes) => {
+    expect(areAlike(submits({}, changes))).toBe(false)
+    expect(areAlike(submits(changes, {}))).toBe(false)
+  })
+
+  it('are not those that share an id, that have none, or that are something else', () => {
+    const [one, two] = submits({}, {}) as [SubmitJob, SubmitJob]
+    expect(areAlike([one, { ...two, job: one.job }])).toBe(false)
+    expect(areAlike([one, { ...two, job: '' }])).toBe(false)
+    expect(areAlike([one, { type: 'PauseQueue' } as Command])).toBe(false)
+    expect(areAlike([one, null as unknown as Command])).toBe(false)
+    expect(areAlike([one, { type: 'SubmitJob', job: 'x' } as Command])).toBe(false)
+    expect(areAlike([{ type: 'SubmitJob', job: 'x', spec: pipeline([stage('one')]) }])).toBe(false)
+    expect([areAlike([]), decideAlike([], 1)]).toEqual([false, []])
   })
 })

@@ -7,10 +7,10 @@
 import type { Decision, Rejection } from './answers.ts'
 import { cancelled, committed, reject, rejected } from './answers.ts'
 import { findLease } from './apply.ts'
-import type { Command, LeaseAddress } from './commands.ts'
-import type { Entry } from './entries.ts'
+import type { Command, LeaseAddress, SubmitJob } from './commands.ts'
+import type { Entry, JobSubmitted } from './entries.ts'
 import type { Guard, Reads } from './guards.ts'
-import { REFUSED, theJob, theTask } from './guards.ts'
+import { noReads, REFUSED, theJob, theTask } from './guards.ts'
 import { jobMove } from './preview.ts'
 import type { Indexes } from './reads.ts'
 import { loadReads } from './reads.ts'
@@ -23,7 +23,8 @@ import {
   PIPELINE_JOB_TRANSITIONS,
   PLAIN_JOB_TRANSITIONS,
 } from './transitions.ts'
-import { malformed } from './wellformed.ts'
+import { invalidFields, isUsualAndRight } from './spec.ts'
+import { malformed, name } from './wellformed.ts'
 import type { World } from './world.ts'
 
 export function decide(
@@ -49,6 +50,37 @@ export function decideIn(
   if (wrong !== null) return no(wrong, 'well-formed')
   loadReads(reads, world, indexes, command, now)
   return decideFormed(command, reads, now, rules)
+}
+
+/**
+ * Whether all of these submit plain jobs of one type and policy that say nothing more but their input, each under an
+ * id of its own: most of those that arrive together are such.
+ */
+export function areAlike(commands: readonly Command[]): commands is readonly SubmitJob[] {
+  const first = commands[0]
+  if (first?.type !== 'SubmitJob' || first.spec?.policy == null) return false
+  if (invalidFields(first.spec) !== null) return false
+  const { type, version, policy } = first.spec
+  const ids = new Set<string>()
+  for (const command of commands) {
+    if (command?.type !== 'SubmitJob' || name(command.job) !== null) return false
+    const { spec } = command
+    if (spec?.policy !== policy || spec.type !== type || spec.version !== version) return false
+    if (!isUsualAndRight(spec)) return false
+    ids.add(command.job)
+  }
+  return ids.size === commands.length
+}
+
+/**
+ * As `decide` for each of these, if none of the jobs is there. No guard asks more of submits that are alike than that:
+ * what is said of the first one is said of all.
+ */
+export function decideAlike(commands: readonly SubmitJob[], now: number): readonly JobSubmitted[] {
+  const [first] = commands
+  const entry = first === undefined ? null : decide(first, noReads(), now).entry
+  if (entry?.type !== 'JobSubmitted') return []
+  return commands.map(({ job, spec }) => ({ ...entry, job, spec }))
 }
 
 function decideFormed(command: Command, reads: Reads, now: number, rules: Rules): Decision {

@@ -13,7 +13,7 @@ export {
 export { createJob, createQueue, keptStep, NONE } from './create.ts'
 export * from './commands.ts'
 export { copyJob, copyTask } from './copy.ts'
-export { decide, decideIn } from './decide.ts'
+export { areAlike, decide, decideAlike, decideIn } from './decide.ts'
 export * from './derive.ts'
 export * from './entries.ts'
 export { sameContent } from './equal.ts'
@@ -44,6 +44,7 @@ export {
   invalidRetry,
   invalidShape,
   isFrozenPolicy,
+  isUsual,
 } from './spec.ts'
 export * from './transitions.ts'
 export * from './usage.ts'

@@ -4,12 +4,15 @@
  * Every entry begins with its time, its version and what it is about.
  */
 import type { EntryOf, OnRecord } from '../../kernel/index.ts'
-import type { ByteReader, ByteWriter } from './bytes.ts'
+import type { ByteReader } from './bytes.ts'
+import { ByteWriter } from './bytes.ts'
 import type { Interning } from './interning.ts'
 import {
   readFailure,
   readRate,
   readSpec,
+  writeAfterInput,
+  writeBeforeInput,
   writeFailure,
   writeRate,
   writeSpec,
@@ -30,6 +33,41 @@ export function writeJobSubmitted(writer: ByteWriter, entry: EntryOf<'JobSubmitt
   writeHead(writer, entry.at, entry.version, entry.job)
   writer.timeFrom(entry.at, entry.dueAt)
   writeSpec(writer, entry.spec)
+}
+
+/** What stands around the id and the input of submits that are alike: it is written once, and copied. */
+export class SubmittedAlike {
+  readonly #parts: readonly [head: Uint8Array, middle: Uint8Array, tail: Uint8Array]
+
+  constructor({ at, version, dueAt, spec }: EntryOf<'JobSubmitted'>) {
+    this.#parts = [
+      written((writer) => {
+        writer.time(at)
+        writer.count(version)
+      }),
+      written((writer) => {
+        writer.timeFrom(at, dueAt)
+        writeBeforeInput(writer, spec)
+      }),
+      written((writer) => writeAfterInput(writer, spec)),
+    ]
+  }
+
+  /** The same bytes as `writeJobSubmitted`. */
+  write(writer: ByteWriter, { job, spec }: EntryOf<'JobSubmitted'>): void {
+    const [head, middle, tail] = this.#parts
+    writer.raw(head)
+    writer.text(job)
+    writer.raw(middle)
+    writer.text(spec.input)
+    writer.raw(tail)
+  }
+}
+
+function written(write: (writer: ByteWriter) => void): Uint8Array {
+  const writer = new ByteWriter()
+  write(writer)
+  return writer.buffer.subarray(0, writer.at)
 }
 
 export function readJobSubmitted(

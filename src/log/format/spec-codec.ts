@@ -339,10 +339,18 @@ function specMask(spec: JobSpec): number {
 }
 
 export function writeSpec(writer: ByteWriter, spec: JobSpec): void {
-  const mask = specMask(spec)
-  writer.count(mask)
-  writer.text(spec.type)
+  writeBeforeInput(writer, spec)
   writer.text(spec.input)
+  writeAfterInput(writer, spec)
+}
+
+export function writeBeforeInput(writer: ByteWriter, spec: JobSpec): void {
+  writer.count(specMask(spec))
+  writer.text(spec.type)
+}
+
+export function writeAfterInput(writer: ByteWriter, spec: JobSpec): void {
+  const mask = specMask(spec)
   if (spec.policy !== null) writePolicy(writer, spec.policy)
   // A plain job most likely stops here.
   if (mask === SPEC_POLICY) return

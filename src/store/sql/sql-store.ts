@@ -49,6 +49,7 @@ import { JobQueries } from './queries/job-queries.ts'
 import { SqlQueries } from './queries/sql-queries.ts'
 import { openSqlSnapshot } from './queries/sql-snapshot.ts'
 import { TableVersion } from './tables.ts'
+import type { OnCommitted } from './transaction/transaction-batcher.ts'
 import { TransactionBatcher } from './transaction/transaction-batcher.ts'
 import type { TransactionContext } from './transaction/context.ts'
 import { newContext } from './transaction/context.ts'
@@ -136,7 +137,7 @@ export class SqlStore implements Store {
     })
     const context = newContext(dialect, clock)
     this.#context = context
-    const onCommitted = (applied: readonly AppliedEntry[]): void => this.#noteCommitted(applied)
+    const onCommitted: OnCommitted = (applied, alike) => this.#noteCommitted(applied, alike)
     const { manyCommands } = dialect
     this.#batches = new TransactionBatcher(this.#pool, manyCommands, context, onCommitted, () =>
       this.now(),
@@ -372,10 +373,10 @@ export class SqlStore implements Store {
   }
 
   /** AFTER they are durable. */
-  #noteCommitted(applied: readonly AppliedEntry[]): void {
+  #noteCommitted(applied: readonly AppliedEntry[], alike: readonly number[] = []): void {
     if (applied.length === 0) return
     for (const { entry, job, task, taskBefore } of applied) {
-      if (entry.type === 'JobSubmitted') this.#meters.submitted(entry)
+      if (entry.type === 'JobSubmitted') this.#meters.submitted(entry, 1 + alike.length)
       else if ('segment' in entry && job !== null && task !== null && taskBefore !== null) {
         const isDead = task.state === 'DEAD'
         this.#meters.changedTask(entry, job, taskBefore, isDead, task.policy.queue)
@@ -383,7 +384,7 @@ export class SqlStore implements Store {
     }
     this.#upkeep.noteCommitted()
     this.#watches.wake()
-    this.#notifier.noteCommitted(applied)
+    this.#notifier.noteCommitted(applied, alike)
   }
 
   /** Other processes may have written. */

@@ -6,7 +6,7 @@
  * policies, so their copies have one in common: each waiting job would have its own in memory.
  */
 import type { Command, JobSpec, SubmitJob, TaskPolicy } from '../../kernel/index.ts'
-import { freezePolicy, isFrozenPolicy, NONE, reject } from '../../kernel/index.ts'
+import { freezePolicy, isFrozenPolicy, isUsual, NONE, reject } from '../../kernel/index.ts'
 import type { Answer } from '../store.ts'
 
 /** Beyond this many the policies are forgotten, and copied anew. */
@@ -43,6 +43,8 @@ export class CommandCopies {
     const own: Fresh<SubmitJob> = { ...command }
     if (typeof own.spec !== 'object' || own.spec === null) return structuredClone(command)
     const spec: Fresh<JobSpec> = { ...own.spec }
+    if (typeof own.job === 'string' && isOfTexts(spec))
+      return { type: 'SubmitJob', job: own.job, spec }
     const { type, policy } = spec
     const hasPolicy = typeof policy === 'object' && policy !== null
     if (hasPolicy) spec.policy = this.#sharedPolicy(type, policy)
@@ -61,6 +63,19 @@ export class CommandCopies {
     this.#policies.set(name, own)
     return own
   }
+}
+
+/** Nothing in it can be changed. Fields that no spec has are refused, whatever is in them. */
+function isOfTexts(spec: JobSpec): boolean {
+  const { type, input, version, policy } = spec
+  const areTexts = typeof type === 'string' && typeof input === 'string'
+  return (
+    areTexts &&
+    typeof version === 'number' &&
+    isUsual(spec) &&
+    policy !== null &&
+    isFrozenPolicy(policy)
+  )
 }
 
 type Fresh<T> = { -readonly [K in keyof T]: T[K] }

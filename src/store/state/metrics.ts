@@ -32,10 +32,11 @@ export class Meters {
   /** The one that was asked for last: mostly, the next one is the same. */
   #last = new Meter('', '')
 
-  submitted(entry: JobSubmitted): void {
-    this.#note(entry)
+  /** `count`: of submits that are alike, at once. */
+  submitted(entry: JobSubmitted, count = 1): void {
+    this.#note(entry, count)
     const { type, policy, stages } = entry.spec
-    this.#meter(policy?.queue ?? stages?.[0]?.policy.queue ?? '', type).submitted += 1
+    this.#meter(policy?.queue ?? stages?.[0]?.policy.queue ?? '', type).submitted += count
   }
 
   /** AFTER it was applied. */
@@ -107,9 +108,9 @@ export class Meters {
     }
   }
 
-  #note({ type, at }: Entry): void {
+  #note({ type, at }: Entry, count = 1): void {
     if (this.#since === 0) this.#since = at
-    this.#entries[type] = (this.#entries[type] ?? 0) + 1
+    this.#entries[type] = (this.#entries[type] ?? 0) + count
   }
 
   #meter(queue: string, type: string): Meter {

@@ -110,8 +110,8 @@ export class ChangeNotifier {
     this.#poll?.keep(isKept)
   }
 
-  /** AFTER they are durable: entries that were written here. */
-  noteCommitted(applied: readonly AppliedEntry[]): void {
+  /** AFTER they are durable: entries that were written here. `alike`: positions of more, which are the same news. */
+  noteCommitted(applied: readonly AppliedEntry[], alike: readonly number[] = []): void {
     if (this.#poll === null) return
     this.#busyUs = nowUs()
     const { mayBeRestricted } = this.#options
@@ -125,6 +125,7 @@ export class ChangeNotifier {
       else if (dueAt !== null) this.#checkIn(dueAt - now)
       if (this.#notifier === null) this.#ownPositions.add(one.position)
     }
+    if (this.#notifier === null) for (const position of alike) this.#ownPositions.add(position)
     if (this.#notifier !== null && news.size > 0) this.#toOthers.add(news)
     if (news.has('work')) this.#tellListeners(WORK)
   }

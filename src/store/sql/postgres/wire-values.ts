@@ -194,14 +194,40 @@ export function isCopy(sql: string): boolean {
   return sql.startsWith('copy ')
 }
 
-/** The messages that follow the statement. Throws a RangeError for what cannot be sent. */
+/**
+ * The messages that follow the statement. Throws a RangeError for what cannot be sent.
+ *
+ * Rows that are written together are much alike: columns that have the value of the row before are copied from it,
+ * those that stand side by side at once.
+ */
 export function copyMessages(sql: string, rows: readonly Row[]): Buffer {
   const copied = copyColumns(sql)
   out.at = KIND + LENGTH
   out.raw(HEADER)
+  /** Where the columns of the row before begin, and where it ends; the same of the row that is written. */
+  let before = copied.map(() => 0)
+  let begin = before.slice()
+  let rowBefore: Row | null = null
   for (const row of rows) {
     writeInt16(copied.length)
-    for (const { write, from } of copied) writeValue(write, row[from] as Value)
+    for (let column = 0; column < copied.length;) {
+      const same = rowBefore === null ? column : endOfSame(copied, column, row, rowBefore)
+      if (same === column) {
+        begin[column] = out.at
+        const { write, from } = copied[column++] as CopyColumn
+        writeValue(write, row[from] as Value)
+        continue
+      }
+      const [from, to] = [before[column] as number, before[same] as number]
+      for (let one = column; one < same; one++) begin[one] = (before[one] as number) - from + out.at
+      out.ensure(to - from)
+      out.buffer.copyWithin(out.at, from, to)
+      out.at += to - from
+      column = same
+    }
+    begin[copied.length] = out.at
+    ;[before, begin] = [begin, before]
+    rowBefore = row
   }
   writeInt16(END)
   const dataEnd = out.at
@@ -211,6 +237,17 @@ export function copyMessages(sql: string, rows: readonly Row[]): Buffer {
   messages[0] = COPY_DATA
   messages.writeInt32BE(dataEnd - KIND, KIND)
   return messages
+}
+
+/** The first column from this one on that has another value than in the row before. */
+function endOfSame(columns: readonly CopyColumn[], first: number, row: Row, before: Row): number {
+  let column = first
+  while (column < columns.length) {
+    const { from } = columns[column] as CopyColumn
+    if (row[from] !== before[from]) break
+    column += 1
+  }
+  return column
 }
 
 function copyColumns(sql: string): readonly CopyColumn[] {

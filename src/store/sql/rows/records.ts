@@ -38,6 +38,7 @@ import {
   CURRENT_VERSION,
   ENTRY_CODES,
   Interning,
+  SubmittedAlike,
   MalformedBytes,
   readErased,
   readKeptMessages,
@@ -140,6 +141,20 @@ export class Records {
     writer.u8(CURRENT_VERSION[entry.type])
     writeEntry(writer, entry)
     return this.#end()
+  }
+
+  /** The same for each of submits that are alike. */
+  ofSubmits(entries: readonly JobSubmitted[]): Uint8Array[] {
+    const [first] = entries
+    if (first === undefined) return []
+    const alike = new SubmittedAlike(first)
+    return entries.map((entry) => {
+      const writer = this.#begin()
+      writer.u8(ENTRY_CODES.JobSubmitted)
+      writer.u8(CURRENT_VERSION.JobSubmitted)
+      alike.write(writer, entry)
+      return this.#end()
+    })
   }
 
   entry(record: Uint8Array, position: number): Entry {

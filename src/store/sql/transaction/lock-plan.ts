@@ -100,6 +100,11 @@ export class LockPlan {
     }
   }
 
+  /** How a queue ranks what waits in it. */
+  addRanking(queue: string): void {
+    if (!this.#queues.has(queue)) this.queuesToRead.add(queue)
+  }
+
   addQueue(name: string): void {
     if (!this.#loaded.queues.isLoaded(name)) this.sharedQueues.add(name)
   }
@@ -138,13 +143,13 @@ export class LockPlan {
       this.#loaded.addUnread(id)
       add(this.#submitted, id, spec)
       const queue: unknown = spec?.policy?.queue
-      if (typeof queue === 'string') this.#ranking(queue)
+      if (typeof queue === 'string') this.addRanking(queue)
       return
     }
     this.#job(id, 'lock')
     if (!isValid(spec)) return
     add(this.#submitted, id, spec)
-    if (spec.policy !== null) this.#ranking(spec.policy.queue)
+    if (spec.policy !== null) this.addRanking(spec.policy.queue)
     if (spec.key !== null) this.#key(spec.type, spec.key)
     this.#origin(spec)
   }
@@ -157,7 +162,7 @@ export class LockPlan {
     if (command.type === 'OpenStage') this.#openStage(job, command.stage)
     if (job.task === null) return
     if (command.type === 'CancelJob') this.addLimits(job.task)
-    if (command.type === 'ReplaceJob') this.#ranking(job.task.policy.queue)
+    if (command.type === 'ReplaceJob') this.addRanking(job.task.policy.queue)
   }
 
   #aboutTask(command: Command & TaskAddress): void {
@@ -180,7 +185,7 @@ export class LockPlan {
     if (task === null) return
     // It may have been rescheduled to another queue than that of its spec.
     if (command.type === 'GrantLease') this.addQueue(task.policy.queue)
-    if (command.type === 'RescheduleTask') this.#ranking(command.toQueue ?? task.policy.queue)
+    if (command.type === 'RescheduleTask') this.addRanking(command.toQueue ?? task.policy.queue)
     this.addLimits(task)
     if (command.type === 'FinishEffect') this.#child(command, task)
     if (command.type === 'AnswerCall') this.#callee(findWait(task, command.name))
@@ -236,7 +241,7 @@ export class LockPlan {
   #openStage(job: Job, stage: number): void {
     const spec = stagesOf(job)[stage]
     if (spec === undefined) return
-    this.#ranking(spec.policy.queue)
+    this.addRanking(spec.policy.queue)
     const { each } = spec
     if (each === null) return
     const { source } = eachPath(each)
@@ -270,10 +275,6 @@ export class LockPlan {
   #wholeJob(job: Job): void {
     this.addTallies(job)
     if (this.tallies.has(job.id)) this.jobsWithTasks.add(job.id)
-  }
-
-  #ranking(queue: string): void {
-    if (!this.#queues.has(queue)) this.queuesToRead.add(queue)
   }
 
   #schedule(id: string): void {

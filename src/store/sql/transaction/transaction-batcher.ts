@@ -41,11 +41,14 @@ interface Call {
   readonly reject: (error: unknown) => void
 }
 
+/** `alike`: positions of more submits, all alike to the only one in `applied`. */
+export type OnCommitted = (applied: readonly AppliedEntry[], alike?: readonly number[]) => void
+
 export class TransactionBatcher {
   readonly #pool: ConnectionPool
   readonly #manyCommands: number
   readonly #context: TransactionContext
-  readonly #onCommitted: (applied: readonly AppliedEntry[]) => void
+  readonly #onCommitted: OnCommitted
   readonly #now: () => number
   readonly #waiting: { readonly reports: Call[]; readonly newWork: Call[] } = {
     reports: [],
@@ -69,7 +72,7 @@ export class TransactionBatcher {
     pool: ConnectionPool,
     manyCommands: number,
     context: TransactionContext,
-    onCommitted: (applied: readonly AppliedEntry[]) => void,
+    onCommitted: OnCommitted,
     now: () => number,
   ) {
     this.#pool = pool
@@ -147,7 +150,7 @@ export class TransactionBatcher {
     const isOptimistic = mayBeOptimistic && this.#pessimisticLeft === 0
     if (mayBeOptimistic && !isOptimistic) this.#pessimisticLeft -= 1
     if (isOptimistic) submitGrants.plan(commands, claimsLeft(calls))
-    const { answers, applied } = await executeCommands(
+    const { answers, applied, alike } = await executeCommands(
       connection,
       commands,
       this.#context,
@@ -155,7 +158,7 @@ export class TransactionBatcher {
       ownTransaction(this.#context.sql),
       mayBeOptimistic ? submitGrants : null,
     )
-    this.#onCommitted(applied)
+    this.#onCommitted(applied, alike)
     submitGrants.finish()
     answerCalls(calls, answers)
   }

@@ -8,7 +8,7 @@
  *
  * One round trip when nothing has to be loaded and the next position is known (see `NextPosition`).
  */
-import type { Command, Decision, Job } from '../../../kernel/index.ts'
+import type { Command, Decision, Job, SubmitJob } from '../../../kernel/index.ts'
 import { decideIn, malformed, noReads } from '../../../kernel/index.ts'
 import type { Answer } from '../../store.ts'
 import type { Connection, Statement, StatementResult } from '../connection.ts'
@@ -16,6 +16,7 @@ import type { ForgetCount } from '../dialect.ts'
 import { SqlFailed } from '../failures.ts'
 import { JOB_ROW, rowKey } from '../rows/work-rows.ts'
 import type { Statements } from '../statements.ts'
+import { AlikeSubmits } from './alike-submits.ts'
 import { buildWrites } from './build-writes.ts'
 import type { LeasedRowCache, TransactionContext } from './context.ts'
 import { redactStored } from './erasure.ts'
@@ -78,6 +79,8 @@ export interface Executed {
   /** As many as could be decided in one transaction, from the first on; at least one. */
   readonly answers: readonly Answer[]
   readonly applied: readonly AppliedEntry[]
+  /** Positions of more submits, all alike to the only one in `applied`. */
+  readonly alike?: readonly number[]
 }
 
 /**
@@ -92,10 +95,14 @@ export async function executeCommands(
   boundary: TransactionBoundary = ownTransaction(context.sql),
   submitGrants: SubmitGrants | null = null,
 ): Promise<Executed> {
+  const isGranting = submitGrants !== null && !submitGrants.isIdle
+  if (isOptimistic && !isGranting && AlikeSubmits.are(commands, context)) {
+    return submitAlike(connection, commands, context, boundary)
+  }
   const loaded = new WorkingSet(context.records, context.lackingSteps)
   const wellFormed = commands.filter((command) => malformed(command) === null)
   // A transaction that is done again may be committed already: then it grants nothing new.
-  const grants = isOptimistic && submitGrants?.isIdle === false ? submitGrants : null
+  const grants = isOptimistic && isGranting ? submitGrants : null
   const missing = (): LockPlan => {
     const plan = new LockPlan(loaded, context.queues, isOptimistic ? context.leasedRows : null)
     for (const command of wellFormed) plan.addCommand(command)
@@ -133,6 +140,34 @@ export async function executeCommands(
   await boundary.commit(transaction, writes, answers)
   cacheLeased(loaded, loaded.applied, context.leasedRows)
   return { answers, applied: loaded.applied }
+}
+
+async function submitAlike(
+  connection: Connection,
+  commands: readonly SubmitJob[],
+  context: TransactionContext,
+  boundary: TransactionBoundary,
+): Promise<Executed> {
+  const transaction = new LazyTransaction(connection, boundary.begin)
+  const { forgetCount, nextPosition } = context
+  const loaded = new WorkingSet(context.records, context.lackingSteps)
+  const missing = (): LockPlan => {
+    const plan = new LockPlan(loaded, context.queues)
+    plan.addRanking(AlikeSubmits.queueOf(commands))
+    return plan
+  }
+  const count = commands.length
+  const known = knownPlace(context, missing, count)
+  const place =
+    known ?? (await loadPlace(transaction, missing, count, context, loaded, forgetCount, null))
+  const submits = AlikeSubmits.decide(commands, place.positions, place.now, context)
+  const writes = submits.writes()
+  if (known !== null) writes.unshift(known.check)
+  if (forgetCount !== null) writes.push({ sql: forgetCount.assertSame, values: [place.forgotten] })
+  nextPosition?.sent(submits.last)
+  const { answers, first, others } = submits
+  await boundary.commit(transaction, writes, answers)
+  return { answers, applied: [first], alike: others }
 }
 
 /** The time and the positions of the entries. */

@@ -11,6 +11,7 @@
  */
 import type { Connection, Row } from '../connection.ts'
 import type { RowState } from '../rows/work-rows.ts'
+import { channelName } from '../rows/work-rows.ts'
 import type { Statements } from '../statements.ts'
 
 export interface TaskWithoutTurn {
@@ -26,6 +27,8 @@ export interface TaskWithoutTurn {
 const UNGROUPED = ''
 
 export interface TurnAssigner {
+  /** False: plain jobs of this queue and type that are due, and have no group, have the turn 0. */
+  mayHaveGroups(queue: string, type: string): boolean
   /** True: rows of turns are locked until the transaction is over. */
   assign(tasks: readonly TaskWithoutTurn[], connection: Connection): Promise<boolean>
 }
@@ -45,12 +48,17 @@ export class TurnAssignment implements TurnAssigner {
    * the user commits.
    */
   readonly withoutLocks: TurnAssigner = {
+    mayHaveGroups: (queue, type) => this.mayHaveGroups(queue, type),
     assign: async (tasks) => {
       for (const { row, channel, group } of tasks) {
         if (group === null && !this.#grouped.has(channel)) row.turn = 0
       }
       return false
     },
+  }
+
+  mayHaveGroups(queue: string, type: string): boolean {
+    return this.#grouped.size > 0 && this.#grouped.has(channelName(queue, type, null))
   }
 
   async assign(tasks: readonly TaskWithoutTurn[], connection: Connection): Promise<boolean> {
