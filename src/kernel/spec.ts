@@ -276,9 +276,9 @@ export function isUsual(spec: JobSpec): boolean {
 
 /** Without a list of them: each submit passes here. */
 function fieldCount(spec: JobSpec): number {
-  let count = 0
-  for (const _ in spec) count += 1
-  return count
+  let fields = 0
+  for (const _ in spec) fields += 1
+  return fields
 }
 
 /** A spec without mistakes that says nothing but type, version, input and policy, and has no other fields. */

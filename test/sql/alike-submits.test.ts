@@ -99,12 +99,8 @@ describe.each(Object.entries(DATABASES))('on %s, submits that are alike', (_name
       max: 4,
       started: true,
     })
-    expect(claimed.map(({ job }) => job.split('-')[0]).toSorted()).toEqual([
-      'grouped',
-      'grouped',
-      'one',
-      'one',
-    ])
+    const grouped = claimed.filter(({ job }) => job.startsWith('grouped'))
+    expect([claimed.length, grouped.length]).toEqual([4, 2])
     expect(await problems()).toEqual([])
   })
 

@@ -79,7 +79,7 @@ const WRITERS: Readonly<Record<ValueType, (value: Value) => void>> = {
     if (typeof value !== 'string') throw unsendable(value, 'text')
     // Three bytes for each unit at the most.
     out.ensure(4 + value.length * 3)
-    const length = out.buffer.write(value, out.at + 4)
+    const length = writeText(out.buffer, value, out.at + 4)
     writeInt32(length)
     out.at += length
   },
@@ -88,6 +88,20 @@ const WRITERS: Readonly<Record<ValueType, (value: Value) => void>> = {
     writeInt32(value.length)
     out.raw(value)
   },
+}
+
+/** Up to here a loop over the characters is quicker than a call out of the virtual machine. */
+const SHORT_TEXT = 40
+
+/** How many bytes it takes, from `at` on. */
+function writeText(buffer: Buffer, text: string, at: number): number {
+  if (text.length > SHORT_TEXT) return buffer.write(text, at)
+  for (let i = 0; i < text.length; i++) {
+    const code = text.charCodeAt(i)
+    if (code > 0x7f) return buffer.write(text, at)
+    buffer[at + i] = code
+  }
+  return text.length
 }
 
 function writeValue(write: (value: Value) => void, value: Value): void {
@@ -204,28 +218,11 @@ export function copyMessages(sql: string, rows: readonly Row[]): Buffer {
   const copied = copyColumns(sql)
   out.at = KIND + LENGTH
   out.raw(HEADER)
-  /** Where the columns of the row before begin, and where it ends; the same of the row that is written. */
-  let before = copied.map(() => 0)
-  let begin = before.slice()
+  let before = new Uint32Array(copied.length + 1)
+  let begin = new Uint32Array(copied.length + 1)
   let rowBefore: Row | null = null
   for (const row of rows) {
-    writeInt16(copied.length)
-    for (let column = 0; column < copied.length;) {
-      const same = rowBefore === null ? column : endOfSame(copied, column, row, rowBefore)
-      if (same === column) {
-        begin[column] = out.at
-        const { write, from } = copied[column++] as CopyColumn
-        writeValue(write, row[from] as Value)
-        continue
-      }
-      const [from, to] = [before[column] as number, before[same] as number]
-      for (let one = column; one < same; one++) begin[one] = (before[one] as number) - from + out.at
-      out.ensure(to - from)
-      out.buffer.copyWithin(out.at, from, to)
-      out.at += to - from
-      column = same
-    }
-    begin[copied.length] = out.at
+    copyRow(copied, row, rowBefore, before, begin)
     ;[before, begin] = [begin, before]
     rowBefore = row
   }
@@ -239,12 +236,56 @@ export function copyMessages(sql: string, rows: readonly Row[]): Buffer {
   return messages
 }
 
+/**
+ * `before`: where the columns of the row before begin, and where it ends. `begin`: given the same of this row.
+ *
+ * In a function of its own, and small: the virtual machine compiles it while the first thousand rows are written.
+ */
+function copyRow(
+  copied: readonly CopyColumn[],
+  row: Row,
+  rowBefore: Row | null,
+  before: Uint32Array,
+  begin: Uint32Array,
+): void {
+  writeInt16(copied.length)
+  for (let column = 0; column < copied.length;) {
+    const same = rowBefore === null ? column : endOfSame(copied, column, row, rowBefore)
+    if (same > column) {
+      copyColumnsBefore(column, same, before, begin)
+      column = same
+      continue
+    }
+    begin[column] = out.at
+    const { write, from } = copied[column++] as CopyColumn
+    writeValue(write, row[from] as Value)
+  }
+  begin[copied.length] = out.at
+}
+
+function copyColumnsBefore(
+  first: number,
+  end: number,
+  before: Uint32Array,
+  begin: Uint32Array,
+): void {
+  const from = before[first] as number
+  const bytes = (before[end] as number) - from
+  out.ensure(bytes)
+  const { at } = out
+  for (let column = first; column < end; column++) {
+    begin[column] = (before[column] as number) - from + at
+  }
+  out.buffer.copyWithin(at, from, from + bytes)
+  out.at = at + bytes
+}
+
 /** The first column from this one on that has another value than in the row before. */
-function endOfSame(columns: readonly CopyColumn[], first: number, row: Row, before: Row): number {
+function endOfSame(copied: readonly CopyColumn[], first: number, row: Row, rowBefore: Row): number {
   let column = first
-  while (column < columns.length) {
-    const { from } = columns[column] as CopyColumn
-    if (row[from] !== before[from]) break
+  while (column < copied.length) {
+    const { from } = copied[column] as CopyColumn
+    if (row[from] !== rowBefore[from]) break
     column += 1
   }
   return column
