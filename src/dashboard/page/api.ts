@@ -6,6 +6,7 @@
  */
 import { signal } from '@preact/signals'
 import type {
+  AcceptedActions,
   Counts,
   ExecutionsPage,
   Explanation,
@@ -19,6 +20,8 @@ import type {
   QuarantineItem,
   QueueListItem,
   ScheduleInfo,
+  SegmentList,
+  StreamItem,
   WorkerInfo,
 } from '../../engine/index.ts'
 import type { JobState } from '../../kernel/index.ts'
@@ -51,6 +54,9 @@ interface AnswerTypes {
   'jobs.show': JobInfo
   'jobs.explain': Explanation
   'jobs.executions': ExecutionsPage
+  'jobs.actions': AcceptedActions
+  'jobs.segments': SegmentList
+  'jobs.stream': { items: Omit<StreamItem, 'isFirstOfAttempt'>[]; next: number; isEnd: boolean }
   'jobs.history': { items: HistoryItem[] }
   'jobs.rerun': { job: string }
   'queues.list': { queues: QueueListItem[] }

@@ -15,6 +15,7 @@ import type { AttemptEnds } from '../lost-lease.ts'
 import { attemptEnds, byWhom, endsIn } from '../lost-lease.ts'
 import { entriesOf } from './history.ts'
 import { JobReplay } from './job-replay.ts'
+import { noStage } from './segments.ts'
 
 export interface ExecutionInfo {
   /** Null: a plain job. */
@@ -128,13 +129,7 @@ function chosen(job: Job, { stage, segment }: ExecutionsFilter): TaskFilter {
     )
   }
   const index = stageIndex(job, stage)
-  if (index === -1) {
-    const names = stagesOf(job).map(({ name }) => `'${name}'`)
-    throw new InvalidDefinition(
-      `Job ${job.id} has no stage '${stage}': ${names.length === 0 ? 'it is a plain job' : `its stages are ${names.join(', ')}`}.`,
-      { job: job.id, stage },
-    )
-  }
+  if (index === -1) throw noStage(job, stage)
   return (task) => task.stage === index && (segment === undefined || task.segment === segment)
 }
 

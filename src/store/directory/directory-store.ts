@@ -32,6 +32,7 @@ import type {
   PositionedEntry,
   Query,
   QueryOf,
+  SegmentsPage,
   Retention,
   Store,
   StoreSnapshot,
@@ -39,7 +40,7 @@ import type {
 } from '../store.ts'
 import { claimedBy } from '../views/claimed.ts'
 import { EntryWatches } from '../views/entry-watch.ts'
-import { outputsPage, tasksIn, taskView } from '../views/job-views.ts'
+import { outputsPage, segmentsPage, tasksIn, taskView } from '../views/job-views.ts'
 import type { LedgerAnswers } from '../views/ledger-queries.ts'
 import { ledgerQueries } from '../views/ledger-queries.ts'
 import { PageOfStream } from '../views/stream-pages.ts'
@@ -227,6 +228,10 @@ export class DirectoryStore implements Store {
         this.#ledger.inMemory(query.job) === undefined
           ? this.#finishedOutputs(query)
           : shared.outputs(query),
+      segments: (query) =>
+        this.#ledger.inMemory(query.job) === undefined
+          ? this.#finishedSegments(query)
+          : shared.segments(query),
       jobs: (query) => this.#listing.page(query, () => this.#assertOpen()),
       history: (query) => this.#history(query),
       stream: (query) => this.#stream(query),
@@ -240,6 +245,15 @@ export class DirectoryStore implements Store {
     if (record === null) return null
     const page = outputsPage(tasksIn(record, stage), after, limit)
     if (page.next === null) finished.donePaging(job)
+    return page
+  }
+
+  #finishedSegments(query: QueryOf<'segments'>): SegmentsPage | null {
+    const { finished } = this.#parts.state
+    const record = finished.findForPaging(query.job)
+    if (record === null) return null
+    const page = segmentsPage(record, query)
+    if (page === null || page.next === null) finished.donePaging(query.job)
     return page
   }
 

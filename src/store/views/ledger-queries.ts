@@ -39,6 +39,7 @@ import {
   jobView,
   outcomeOf,
   outputsPage,
+  segmentsPage,
   tasksIn,
   taskView,
 } from './job-views.ts'
@@ -84,6 +85,10 @@ export function ledgerQueries(
     outputs: ({ job, stage, after, limit }) => {
       const record = find(job)
       return record === null ? null : outputsPage(tasksIn(record, stage), after, limit)
+    },
+    segments: (query) => {
+      const record = find(query.job)
+      return record === null ? null : segmentsPage(record, query)
     },
     counts: (query) => ledgerCounts(ledger, query),
     queues: () => {
