@@ -11,7 +11,7 @@ import { commandLine } from './command-line.ts'
 import { countText } from './duration-text.ts'
 import { changes } from './live.ts'
 import { CopyButton, JobLink, Problem } from './parts.tsx'
-import { seen } from './safe-text.ts'
+import { line, seen } from './safe-text.ts'
 import { actorName, keepName, may, reader } from './session.ts'
 
 type Filled = Readonly<Record<string, string>>
@@ -41,6 +41,8 @@ function OpenDialog({ of }: { readonly of: Action }) {
   const [problem, setProblem] = useState<string | null>(null)
   const [report, setReport] = useState<InJson<BulkReport> | null>(null)
   const [isBusy, setIsBusy] = useState(false)
+  const ended = useRef(new AbortController())
+  const meant = useRef(0)
   // AFTER the event that asked for it is over: the same press of Enter must not send the form.
   useEffect(() => dialog.current?.showModal(), [])
   const fill = (name: string, value: string): void =>
@@ -49,9 +51,15 @@ function OpenDialog({ of }: { readonly of: Action }) {
     setProblem(null)
     setIsBusy(true)
     try {
-      await perform(of, inputOf(of, filled), setReport)
+      ended.current = new AbortController()
+      await perform(of, inputOf(of, filled), setReport, ended.current.signal)
       action.value = null
     } catch (error) {
+      if (ended.current.signal.aborted) {
+        setIsBusy(false)
+        changes.value += 1
+        return setProblem('It was stopped. What was done stays; the rest is as it was.')
+      }
       const isOpen = error instanceof NotReached
       setProblem(isOpen ? `${error.message} It may have been done, or not.` : messageOf(error))
     }
@@ -69,22 +77,26 @@ function OpenDialog({ of }: { readonly of: Action }) {
       >
         <h2 id="action-title">{seen(of.title)}</h2>
         <p>{of.says}</p>
-        {of.preview !== undefined && <Preview of={of} filled={filled} />}
+        {of.preview !== undefined && (
+          <Preview of={of} filled={filled} onMatched={(count) => (meant.current = count)} />
+        )}
         {(of.fields ?? []).map((field) => (
           <FieldInput key={field.name} field={field} filled={filled} fill={fill} />
         ))}
         {of.isPlain !== true && <WhoAndWhy filled={filled} fill={fill} />}
         <CommandOf of={of} filled={filled} />
-        {report !== null && (
-          <p role="status">
-            {countText(report.done)} of {countText(report.matched)} are done.
-          </p>
-        )}
+        {report !== null && <Report of={report} meant={meant.current} />}
         <Problem problem={problem} />
         <div class="buttons">
-          <button type="button" onClick={() => dialog.current?.close()}>
-            Leave it
-          </button>
+          {isBusy && of.progress !== undefined ? (
+            <button type="button" onClick={() => ended.current.abort()}>
+              Stop
+            </button>
+          ) : (
+            <button type="button" onClick={() => dialog.current?.close()}>
+              Leave it
+            </button>
+          )}
           <button type="submit" class={of.isGrave === true ? 'grave' : 'main'} disabled={isBusy}>
             {isBusy ? 'Working…' : 'Do it'}
           </button>
@@ -98,13 +110,34 @@ async function perform(
   of: Action,
   input: Record<string, unknown>,
   onReport: (report: InJson<BulkReport>) => void,
+  ended: AbortSignal,
 ): Promise<void> {
   const answer =
     of.progress === undefined
       ? await call(of.operation, input as never)
-      : await follow<InJson<BulkReport>>(of.progress, input, onReport)
+      : await follow<InJson<BulkReport>>(of.progress, input, onReport, ended)
   announcement.value = `${of.title}: ${doneText(answer)}`
   of.onDone?.(answer)
+}
+
+/** Jobs are looked for as it goes: how many there are, the preview said. */
+function Report({
+  of: { done, left, matched },
+  meant,
+}: {
+  readonly of: InJson<BulkReport>
+  readonly meant: number
+}) {
+  const all = Math.max(1, meant, matched)
+  return (
+    <div role="status">
+      <progress max={all} value={done + left} aria-label="How far it is" />
+      <p>
+        {countText(done)} of {countText(all)} are done
+        {left > 0 && `, ${countText(left)} were left as they are`}.
+      </p>
+    </div>
+  )
 }
 
 function doneText(answer: unknown): string {
@@ -190,8 +223,17 @@ export function FieldInput({ field, filled, fill }: FieldProps) {
 }
 
 /** How many jobs it would be done to, by asking for it dry. */
-function Preview({ of, filled }: { readonly of: Action; readonly filled: Filled }) {
+function Preview({
+  of,
+  filled,
+  onMatched,
+}: {
+  readonly of: Action
+  readonly filled: Filled
+  readonly onMatched: (count: number) => void
+}) {
   const [report, setReport] = useState<InJson<BulkReport> | null>(null)
+  const [becomes, setBecomes] = useState<readonly string[]>([])
   const [problem, setProblem] = useState<string | null>(null)
   const { preview } = of
   const rest = JSON.stringify({ ...filled, reason: '', rate: '' })
@@ -205,7 +247,10 @@ function Preview({ of, filled }: { readonly of: Action; readonly filled: Filled 
           JSON.parse(rest) as Filled,
         )
         const input = { ...preview.input, ...fields }
-        setReport(await call(preview.operation, input as never, ended.signal))
+        const found = await call(preview.operation, input as never, ended.signal)
+        setBecomes((await preview.changes?.(ended.signal)) ?? [])
+        onMatched((found as InJson<BulkReport>).matched)
+        setReport(found as InJson<BulkReport>)
         setProblem(null)
       } catch (error) {
         if (!ended.signal.aborted) setProblem(messageOf(error))
@@ -218,9 +263,24 @@ function Preview({ of, filled }: { readonly of: Action; readonly filled: Filled 
   return (
     <div class="preview" role="status">
       <p>
+        {!report.isComplete && 'More than '}
         <strong>{countText(report.matched)}</strong> jobs match
+        {preview?.filter !== undefined && preview.filter !== '' && (
+          <>
+            {' '}
+            <code>{line(preview.filter, 300)}</code>
+          </>
+        )}
         {report.left > 0 && `; ${countText(report.left)} of them would be left as they are`}.
       </p>
+      {becomes.length > 0 && (
+        <ul class="changes">
+          {becomes.map((one) => (
+            <li key={one}>{one}</li>
+          ))}
+        </ul>
+      )}
+      {report.samples.length > 0 && <p>The first of them:</p>}
       <ul>
         {report.samples.slice(0, 5).map((id) => (
           <li key={id}>

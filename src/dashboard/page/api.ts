@@ -170,8 +170,9 @@ export async function follow<T>(
   name: OperationName,
   input: Readonly<Record<string, unknown>>,
   onEvent: (event: T) => void,
+  ended?: AbortSignal,
 ): Promise<T | null> {
-  const response = await reach(name, input, undefined)
+  const response = await reach(name, input, ended)
   if (!response.ok || response.body === null) {
     const { code = '', detail = '' } = (await bodyOf(response)) as {
       code?: string

@@ -1,7 +1,7 @@
 /**
  * Pictures of every view, light and dark, on a desk and on a phone: for people to look at.
  *
- *   node scripts/run.mjs test/scenarios/dashboard/shots.ts [folder]
+ *   node scripts/run.mjs test/scenarios/dashboard/shots.ts [folder [view...]]
  */
 import { mkdir } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -9,15 +9,18 @@ import { join } from 'node:path'
 import { open } from '../../../src/index.ts'
 import { startBrowser } from '../../support/browser.ts'
 import { builtDashboard } from '../../support/dashboard.ts'
+import { openJobsShop } from './jobs-shop.ts'
 import { openShop } from './shop.ts'
 
 const SIZES = { desk: { width: 1_280, height: 860 }, phone: { width: 390, height: 844 } }
 
-async function main(folder: string): Promise<void> {
+/** `only`: of these views; none: of all. */
+async function main(folder: string, only: readonly string[]): Promise<void> {
   await mkdir(folder, { recursive: true })
   const built = await builtDashboard()
   const pawl = await open('memory:')
   const shop = await openShop(pawl)
+  const jobs = await openJobsShop(pawl)
   const served = await built.serve(pawl)
   const browser = await startBrowser()
   const views = {
@@ -28,6 +31,11 @@ async function main(folder: string): Promise<void> {
     pipeline: `job?id=${shop.film}`,
     held: `job?id=${shop.held}`,
     hostile: `job?id=${shop.hostile}`,
+    talker: `job?id=${jobs.talker}`,
+    invoice: `job?id=${jobs.invoice}`,
+    wide: `job?id=${jobs.wide}`,
+    many: `job?id=${jobs.many}`,
+    'jobs-filtered': 'jobs?state=QUARANTINED&type=mail',
     quarantine: 'quarantine',
     inbox: 'inbox',
     queues: 'queues',
@@ -43,6 +51,7 @@ async function main(folder: string): Promise<void> {
       await page.goto(served.url)
       await page.getByText('Needs a person').waitFor()
       for (const [name, hash] of Object.entries(views)) {
+        if (only.length > 0 && !only.includes(name)) continue
         await page.goto(`${served.url}#/${hash}`)
         await page.locator('main .none', { hasText: 'Loading' }).waitFor({ state: 'detached' })
         await page.locator('section, table, .card, .empty').first().waitFor()
@@ -55,10 +64,12 @@ async function main(folder: string): Promise<void> {
     }
   }
   await browser?.close()
+  await jobs.finish()
   await shop.finish()
   await served.close()
   await pawl.close()
   await built.remove()
 }
 
-await main(process.argv[2] ?? join(tmpdir(), 'pawl-screenshots'))
+const [, , folder = join(tmpdir(), 'pawl-screenshots'), ...only] = process.argv
+await main(folder, only)

@@ -106,7 +106,7 @@ async function running(pawl: Pawl, isPipeline: boolean): Promise<string> {
         .stage('one', { run: () => 1 })
         .stage('two', { after: 'one', run })
     : job('slow', { input: typed<unknown>(), run })
-  const { id } = await pawl.submit(slow as typeof note, 1)
+  const { id } = await pawl.submit(slow as AnyJob as typeof note, 1)
   pawl.work([slow])
   await inside.promise
   return id

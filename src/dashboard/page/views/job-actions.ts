@@ -5,6 +5,7 @@
 import type { OperationName } from '../../../protocol/index.ts'
 import type { Action, ActionField } from '../action.ts'
 import type { AnswerOf } from '../api.ts'
+import { json } from '../safe-text.ts'
 
 export type ShownJob = AnswerOf<'jobs.show'>
 export type Accepted = AnswerOf<'jobs.actions'>
@@ -38,13 +39,22 @@ const ORDER: readonly AcceptedAction['action'][] = [
   'erase',
 ]
 
-/** `effects`: the names of those that the commit promised, by their places. */
+/** `effects`: the names of those that the commit promised, by their places. `input`: what the job was given. */
 export function offeredActions(
   accepted: Accepted,
   effects: readonly string[],
+  input?: unknown,
 ): readonly OfferedAction[] {
   const all = accepted.actions.toSorted((a, b) => ORDER.indexOf(a.action) - ORDER.indexOf(b.action))
-  return all.flatMap((one) => offersOf(one, placeOf(accepted), effects))
+  return all.flatMap((one) => offersOf(one, placeOf(accepted), effects, inputText(input)))
+}
+
+/** Above this, nobody edits it in a small field. */
+const MOST_EDITED = 20_000
+
+function inputText(input: unknown): string {
+  const text = json(input)
+  return text.length > MOST_EDITED ? '' : text
 }
 
 function placeOf({ job, stage, segment, attempt }: Accepted): Place {
@@ -60,17 +70,18 @@ function offersOf(
   one: AcceptedAction,
   place: Place,
   effects: readonly string[],
+  input: string,
 ): readonly OfferedAction[] {
   const isSegment = place.stage !== undefined
   switch (one.action) {
     case 'force':
       return [force(place, one)]
     case 'rerun':
-      return [rerun(place, one)]
+      return [rerun(place, one, input)]
     case 'resolve':
       return one.effects.map((effect) => resolve(place, effect, effects[effect] ?? String(effect)))
     case 'retry':
-      return [retry(place, isSegment)]
+      return [retry(place, isSegment, input)]
     default:
       return [plain(one.action, place)]
   }
@@ -150,11 +161,11 @@ const WORDS: Readonly<
 
 function plain(action: keyof typeof WORDS, place: Place): OfferedAction {
   const { label, isAtAnyAttempt = false, ...words } = WORDS[action]
-  return { label, action: { ...words, input: isAtAnyAttempt ? { job: place.job } : place } }
+  return { label, action: { ...words, input: isAtAnyAttempt ? { job: place.job } : { ...place } } }
 }
 
 /** Of a pipeline as a whole, each task gets a budget, and keeps its element. */
-function retry(place: Place, isSegment: boolean): OfferedAction {
+function retry(place: Place, isSegment: boolean, input: string): OfferedAction {
   const takesInput = place.attempt !== undefined
   return {
     label: 'Retry',
@@ -162,14 +173,15 @@ function retry(place: Place, isSegment: boolean): OfferedAction {
       title: isSegment ? 'Retry the segment' : 'Retry the job',
       says: 'It gets a fresh budget of retries, and is tried again.',
       operation: 'jobs.retry',
-      input: place,
+      input: { ...place },
       fields: takesInput
         ? [
             {
               name: 'input',
               label: isSegment ? 'Another element' : 'Another input',
               kind: 'json',
-              hint: 'JSON. Empty: it stays as it is. With another one, recorded steps are dropped.',
+              ...editedFrom(isSegment ? '' : input),
+              hint: 'JSON. Left as it is, it stays, with the steps that are recorded. Another one drops them.',
             },
           ]
         : [],
@@ -190,7 +202,7 @@ function force(place: Place, { to }: Named<'force'>): OfferedAction {
       title: 'Force the state',
       says: 'It has that state, whatever its workers report.',
       operation: 'jobs.force',
-      input: place,
+      input: { ...place },
       fields: [
         {
           name: 'to',
@@ -205,7 +217,15 @@ function force(place: Place, { to }: Named<'force'>): OfferedAction {
   }
 }
 
-function rerun({ job }: Place, { isWhole, from, effects }: Named<'rerun'>): OfferedAction {
+function editedFrom(input: string): Pick<ActionField, 'value' | 'isEdited'> {
+  return input === '' ? {} : { value: input, isEdited: true }
+}
+
+function rerun(
+  { job }: Place,
+  { isWhole, from, effects }: Named<'rerun'>,
+  given: string,
+): OfferedAction {
   const steps: ActionField = {
     name: 'from',
     label: 'From this step on',
@@ -219,7 +239,8 @@ function rerun({ job }: Place, { isWhole, from, effects }: Named<'rerun'>): Offe
     name: 'input',
     label: 'Another input',
     kind: 'json',
-    hint: 'JSON, and from the beginning: steps were made of the input. Empty: the input of this one.',
+    ...editedFrom(given),
+    hint: 'JSON. Another one runs from the beginning: the steps were made of this one.',
   }
   // Effects of the first run were made: whether to make them again is for a person to say.
   const again: ActionField = {
