@@ -73,6 +73,7 @@ async function putAside({ store, send }: Bench): Promise<void> {
   }
 }
 
+const numbers = (one: SegmentsPage | null) => one?.segments.map(({ segment }) => segment)
 const at = (segment: number) => ({ segment, output: `"many ${segment}"` })
 
 describe.each(Object.keys(STORES))('one call to the %s store', (kind) => {
@@ -227,7 +228,6 @@ describe.each(Object.keys(STORES))('the %s store', (kind) => {
       const only = state === undefined ? {} : { state }
       return store.query({ kind: 'segments', ...JOB, stage: 'many', after, limit, ...only })
     }
-    const numbers = (one: SegmentsPage | null) => one?.segments.map(({ segment }) => segment)
     for (const isOver of [false, true]) {
       if (isOver) await putAside(bench)
       const all = await page(-1, 100)

@@ -45,6 +45,16 @@ function OpenDialog({ of }: { readonly of: Action }) {
   const meant = useRef(0)
   // AFTER the event that asked for it is over: the same press of Enter must not send the form.
   useEffect(() => dialog.current?.showModal(), [])
+  // At once: that it is closed is told later, when the reader may have begun something else.
+  const leave = (event: Event): void => {
+    event.preventDefault()
+    dialog.current?.close()
+    action.value = null
+  }
+  // The browser may close it without asking.
+  const onClose = (): void => {
+    if (dialog.current !== null) action.value = null
+  }
   const fill = (name: string, value: string): void =>
     setFilled((was) => ({ ...was, [name]: value }))
   const run = async (): Promise<void> => {
@@ -53,6 +63,8 @@ function OpenDialog({ of }: { readonly of: Action }) {
     try {
       ended.current = new AbortController()
       await perform(of, inputOf(of, filled), setReport, ended.current.signal)
+      // Closed, it gives the focus back to where the reader was.
+      dialog.current?.close()
       action.value = null
     } catch (error) {
       if (ended.current.signal.aborted) {
@@ -67,7 +79,7 @@ function OpenDialog({ of }: { readonly of: Action }) {
     changes.value += 1
   }
   return (
-    <dialog ref={dialog} aria-labelledby="action-title" onClose={() => (action.value = null)}>
+    <dialog ref={dialog} aria-labelledby="action-title" onCancel={leave} onClose={onClose}>
       <form
         method="dialog"
         onSubmit={(event) => {
@@ -93,7 +105,7 @@ function OpenDialog({ of }: { readonly of: Action }) {
               Stop
             </button>
           ) : (
-            <button type="button" onClick={() => dialog.current?.close()}>
+            <button type="button" onClick={leave}>
               Leave it
             </button>
           )}
@@ -249,8 +261,8 @@ function Preview({
         const input = { ...preview.input, ...fields }
         const found = await call(preview.operation, input as never, ended.signal)
         setBecomes((await preview.changes?.(ended.signal)) ?? [])
-        onMatched((found as InJson<BulkReport>).matched)
-        setReport(found as InJson<BulkReport>)
+        onMatched(found.matched)
+        setReport(found)
         setProblem(null)
       } catch (error) {
         if (!ended.signal.aborted) setProblem(messageOf(error))

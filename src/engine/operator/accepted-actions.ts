@@ -86,7 +86,7 @@ export async function acceptedActions(
   const ground: Ground = {
     view,
     task,
-    tallies: job.task === null ? stages.map(({ tally }) => ({ ...tally })) : NO_TALLIES,
+    tallies: job.task === null ? stages.map(({ tally }) => tally) : NO_TALLIES,
     // A clock that is only estimated may be behind what the job itself has seen.
     now: Math.max(now, view.updatedAt),
   }

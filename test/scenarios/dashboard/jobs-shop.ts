@@ -74,7 +74,7 @@ export async function openJobsShop(pawl: Pawl): Promise<JobsShop> {
   })
   const wide = widePipeline(gate.promise)
   const many = manySegments(gate.promise)
-  const worker = pawl.work([talker, invoice, wide], { concurrency: 8, name: 'jobs-1' })
+  const worker = pawl.work([talker, invoice, wide], { concurrency: 60, name: 'jobs-1' })
   const crowd = pawl.work([many], { concurrency: 200, name: 'jobs-2' })
   const talking = await pawl.submit(talker, 'interview.ogg')
   const billed = await pawl.submit(invoice, { customer: 'ada@example.com', cents: 4_200 })

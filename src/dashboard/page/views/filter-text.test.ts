@@ -3,6 +3,16 @@ import { filterIn, FilterProblem, filterText, partsIn, timeIn, typedFilter } fro
 
 const NOW = Date.parse('2026-11-18T15:00:00.000Z')
 
+function wrong(text: string): string {
+  try {
+    typedFilter(text)
+    return ''
+  } catch (error) {
+    expect(error).toBeInstanceOf(FilterProblem)
+    return (error as Error).message
+  }
+}
+
 describe('a filter that is typed', () => {
   it('is what stands in the address, and is written again as it was typed', () => {
     const text = 'state:FAILED type:mail tag:"two words" since:1h ended-before:2026-11-18'
@@ -32,15 +42,6 @@ describe('a filter that is typed', () => {
   })
 
   it('says what is wrong with it', () => {
-    const wrong = (text: string): string => {
-      try {
-        typedFilter(text)
-        return ''
-      } catch (error) {
-        expect(error).toBeInstanceOf(FilterProblem)
-        return (error as Error).message
-      }
-    }
     expect(wrong('colour:red')).toContain("'colour' is nothing")
     expect(wrong('state:GONE')).toContain('A state is one of CREATED')
     expect(wrong('since:tomorrowish')).toContain('is no time')

@@ -2,8 +2,8 @@
  * A filter of jobs as one types it (`type:mail state:FAILED ended-since:today`), as it stands in the address, and as the server
  * takes it. What has a space, or a quotation mark, stands in quotation marks.
  */
+import { PIPELINE_JOB_TRANSITIONS } from '../../../kernel/index.ts'
 import type { OperationInput } from '../../../protocol/index.ts'
-import { STATES } from '../parts.tsx'
 import type { RouteParameters } from '../route.ts'
 
 export type JobsFilter = Omit<OperationInput<'jobs.list'>, 'after' | 'limit' | 'order'>
@@ -42,6 +42,7 @@ export const HINTS: Readonly<Record<FilterWord | 'id', string>> = {
   id: 'leads to that job',
 }
 
+const STATES = Object.keys(PIPELINE_JOB_TRANSITIONS)
 const TIMES: ReadonlySet<string> = new Set([
   'submittedFrom',
   'submittedBefore',
@@ -96,7 +97,7 @@ function exampleOf(word: FilterWord): string {
 }
 
 function assertFits(word: FilterWord, value: string): void {
-  if (word === 'state' && !STATES.includes(value.toUpperCase() as never)) {
+  if (word === 'state' && !STATES.includes(value.toUpperCase())) {
     throw new FilterProblem(`A state is one of ${STATES.join(', ')}.`)
   }
   if (TIMES.has(WORDS[word]) && timeIn(value, 0) === null) {

@@ -265,7 +265,9 @@ function rerun(
   }
 }
 
-function resolve({ attempt: _, ...place }: Place, effect: number, name: string): OfferedAction {
+function resolve(given: Place, effect: number, name: string): OfferedAction {
+  // It names the start of the effect that it is about, and no attempt.
+  const { attempt: _, ...place } = given
   return {
     label: `Say what became of ${name.slice(0, 40)}`,
     action: {

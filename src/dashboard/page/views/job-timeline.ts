@@ -154,7 +154,7 @@ function waitAfter(
 function markOf({ at, entry }: EntryAt): TimelineMark[] {
   switch (entry.type) {
     case 'StepRecorded':
-      return [{ at, kind: 'step', title: `step ${String(entry['name'])}` }]
+      return [{ at, kind: 'step', title: `step ${entry.name}` }]
     case 'ExecutionCommitted':
       return [{ at, kind: 'commit', title: 'committed' }]
     case 'TaskFailed':

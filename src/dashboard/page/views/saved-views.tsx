@@ -59,9 +59,12 @@ function keep(views: readonly SavedView[]): void {
 }
 
 function sameFilter(a: RouteParameters, b: RouteParameters): boolean {
-  const text = ({ after: _, ...rest }: RouteParameters) =>
-    JSON.stringify(Object.entries(rest).toSorted())
-  return text(a) === text(b)
+  return textOf(a) === textOf(b)
+}
+
+function textOf(parameters: RouteParameters): string {
+  const { after: _, ...rest } = parameters
+  return JSON.stringify(Object.entries(rest).toSorted(([one], [other]) => (one < other ? -1 : 1)))
 }
 
 export function SavedViews({ parameters }: { readonly parameters: RouteParameters }) {

@@ -276,7 +276,8 @@ function StageBox({
       role="button"
       tabindex={0}
       aria-pressed={isChosen}
-      aria-label={`Stage ${seen(of.name.slice(0, 200))}: ${words}`}
+      // Its name is what stands in it; of what is cut short, this has all.
+      aria-description={`${seen(of.name.slice(0, 200))}: ${words}`}
       onClick={choose}
       onKeyDown={(event) => {
         if (event.key !== 'Enter' && event.key !== ' ') return
@@ -285,7 +286,6 @@ function StageBox({
         choose()
       }}
     >
-      <title>{seen(of.name.slice(0, 200))}</title>
       <rect class="card" width={BOX.width} height={BOX.height} rx={9} />
       <circle class="dot" cx={16} cy={20} r={4.5} />
       <text class="name" x={28} y={25}>
