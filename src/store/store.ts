@@ -36,7 +36,6 @@ import type {
   Tally,
   Task,
   TaskAddress,
-  TaskState,
   Verdict,
   Violation,
 } from '../kernel/index.ts'
@@ -259,39 +258,6 @@ export interface OutputsPage {
   readonly next: number | null
 }
 
-/** A segment of a stage, without what it was given and made. */
-export interface SegmentSummary {
-  readonly segment: number
-  readonly state: TaskState
-  /** It waits in a suspension. */
-  readonly isSuspended: boolean
-  /** Counts grants. */
-  readonly attempt: number
-  readonly dueAt: number
-  /** That has it, or had it last; null: none did. */
-  readonly worker: string | null
-  /** When that one was given it. */
-  readonly grantedAt: number | null
-  /** When it was COMPLETED, FAILED or DEAD; null: it is none of these. */
-  readonly endedAt: number | null
-  /** The newest failure, without its stack. */
-  readonly error: Omit<Failure, 'stack'> | null
-  readonly effects: readonly {
-    readonly name: string
-    readonly state: EffectState
-    readonly error: Omit<Failure, 'stack'> | null
-  }[]
-  /** The names of its streams. */
-  readonly streams: readonly string[]
-}
-
-export interface SegmentsPage {
-  /** In order. */
-  readonly segments: readonly SegmentSummary[]
-  /** Give it as `after` to go on; null: there is no more. */
-  readonly next: number | null
-}
-
 /** Values of a stream that were appended together. */
 export interface StreamPiece {
   /** Of the first value. */
@@ -496,21 +462,6 @@ export interface Answers extends ReadModelAnswers {
       readonly limit: number
     }
     answer: OutputsPage | null
-  }
-  /**
-   * The segments behind `after` (-1: all) of a stage, in that state only if one is said; a page may be short.
-   * Null: there is no such job, or no such stage.
-   */
-  segments: {
-    ask: {
-      readonly job: string
-      /** Its name. */
-      readonly stage: string
-      readonly state?: TaskState
-      readonly after: number
-      readonly limit: number
-    }
-    answer: SegmentsPage | null
   }
   /** Jobs in quarantine, in order of submission. Its cost does not grow with other jobs. */
   quarantine: {

@@ -24,6 +24,7 @@ import type { Presence } from '../presence.ts'
 import { CommandCopies, notPlainData } from '../state/command-copies.ts'
 import type { Ledger } from '../state/ledger.ts'
 import { Undecided } from '../state/finished-job-source.ts'
+import type { SegmentsPage } from '../read-model.ts'
 import type {
   Answer,
   AnswerTo,
@@ -32,7 +33,6 @@ import type {
   PositionedEntry,
   Query,
   QueryOf,
-  SegmentsPage,
   Retention,
   Store,
   StoreSnapshot,

@@ -29,6 +29,7 @@ import {
   tallyOf,
 } from '../../kernel/index.ts'
 import type { JobRecord } from '../../log/index.ts'
+import type { SegmentsPage, SegmentSummary } from '../read-model.ts'
 import type {
   Ended,
   Holder,
@@ -38,8 +39,6 @@ import type {
   OutputsPage,
   PriorStage,
   QueryOf,
-  SegmentsPage,
-  SegmentSummary,
   StageOverview,
   StageView,
   FailureDetails,

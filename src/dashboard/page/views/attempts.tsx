@@ -7,7 +7,7 @@ import { durationText } from '../duration-text.ts'
 import { Cell, Empty, Row, Table, Text, Time } from '../parts.tsx'
 import { seen } from '../safe-text.ts'
 import { useSize } from '../size.ts'
-import type { Attempt, JobTimeline, TimelineMark, TimelineSpan } from './job-timeline.ts'
+import type { ShownAttempt, JobTimeline, TimelineMark, TimelineSpan } from './job-timeline.ts'
 import { attemptName, endOf, jobTimeline, shortName } from './job-timeline.ts'
 
 export function AttemptsPart({
@@ -15,7 +15,7 @@ export function AttemptsPart({
   label = 'Attempts',
   isOfOneTask = false,
 }: {
-  readonly attempts: readonly Attempt[]
+  readonly attempts: readonly ShownAttempt[]
   readonly label?: string
   readonly isOfOneTask?: boolean
 }) {

@@ -1,17 +1,15 @@
 /**
  * What can be done to all jobs that a filter lets through: each begins with a preview, and says how far it is.
  */
+import type { JobState } from '../../../kernel/index.ts'
 import type { Action, ActionField } from '../action.ts'
 import { action } from '../action.ts'
-import type { AnswerOf } from '../api.ts'
 import { serverNow } from '../clock.ts'
 import { countText } from '../duration-text.ts'
 import type { RouteParameters } from '../route.ts'
-import type { JobsFilter } from './filter-text.ts'
+import type { AskedJobs } from './filter-text.ts'
 import { filterIn, filterText } from './filter-text.ts'
 import { countsBy } from './job-counts.ts'
-
-type JobState = keyof AnswerOf<'counts'>['states']
 
 interface BulkWords {
   readonly title: string
@@ -79,7 +77,7 @@ const BULK: Readonly<Record<string, BulkWords>> = {
 /** Of the states that the action is for: how many there are, if the store counts them by such a filter. */
 async function changesOf(
   { from, to }: BulkWords,
-  filter: JobsFilter,
+  filter: AskedJobs,
   ended: AbortSignal,
 ): Promise<readonly string[]> {
   const counts = await countsBy(filter, ended)

@@ -2,6 +2,7 @@
  * The field in which a filter of jobs is typed, with suggestions: words of filters, and what the store counts anyway by type,
  * queue, tag and error. A part that is set stands below it, and is taken away by its button.
  */
+import type { RefObject } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { AnswerOf } from '../api.ts'
 import { call } from '../api.ts'
@@ -38,6 +39,44 @@ const SUGGESTIONS_PAUSE_MS = 60_000
 const COUNTED = ['type', 'queue', 'tag', 'error'] as const
 
 export function FilterBar({ parameters }: { readonly parameters: RouteParameters }) {
+  const field = useFilterField(parameters)
+  return (
+    <div class="filter" role="search" aria-label="Filter jobs">
+      <div class="bar">
+        <FilterInput of={field} />
+        <button type="button" class="main" onClick={() => field.apply(field.text)}>
+          Show
+        </button>
+        <Order parameters={parameters} />
+      </div>
+      <Suggestions of={field} />
+      {field.problem !== null && (
+        <p class="problem" role="alert">
+          {seen(field.problem)}
+        </p>
+      )}
+      <Parts parameters={parameters} />
+    </div>
+  )
+}
+
+interface FilterField {
+  readonly input: RefObject<HTMLInputElement | null>
+  readonly text: string
+  readonly problem: string | null
+  /** None, while the list is closed. */
+  readonly shown: readonly Suggestion[]
+  /** Of those that are shown; -1: none. */
+  readonly marked: number
+  readonly setText: (text: string) => void
+  readonly open: (isOpen: boolean) => void
+  readonly apply: (filter: string) => void
+  readonly take: (suggestion: Suggestion) => void
+  /** To the next one, or the one before. */
+  readonly mark: (step: number) => void
+}
+
+function useFilterField(parameters: RouteParameters): FilterField {
   const set = filterText(parameters)
   const [text, setText] = useState(set)
   const [problem, setProblem] = useState<string | null>(null)
@@ -47,7 +86,6 @@ export function FilterBar({ parameters }: { readonly parameters: RouteParameters
   // It follows the address, as when the reader goes back.
   useEffect(() => setText(set), [set])
   const { part, suggestions } = useSuggestions(text, input.current?.selectionStart ?? text.length)
-  const shown = isOpen ? suggestions : []
   const apply = (filter: string): void => {
     try {
       const { parameters: typed, id } = typedFilter(filter)
@@ -61,85 +99,86 @@ export function FilterBar({ parameters }: { readonly parameters: RouteParameters
     }
   }
   const take = ({ text: given, isWhole }: Suggestion): void => {
-    const next = `${text.slice(0, part.from)}${given}${isWhole ? ' ' : ''}${text.slice(part.to).trimStart()}`
+    const rest = text.slice(part.to).trimStart()
+    const next = `${text.slice(0, part.from)}${given}${isWhole ? ' ' : ''}${rest}`
     setText(next)
     setMarked(-1)
     input.current?.focus()
     if (isWhole) apply(next)
   }
+  const mark = (step: number): void => {
+    const count = suggestions.length + 1
+    setIsOpen(true)
+    setMarked(((marked + 1 + step + count) % count) - 1)
+  }
+  const open = (isNowOpen: boolean): void => {
+    setIsOpen(isNowOpen)
+    setMarked(-1)
+  }
+  const shown = isOpen ? suggestions : []
+  return { input, text, problem, shown, marked, setText, open, apply, take, mark }
+}
+
+function FilterInput({ of }: { readonly of: FilterField }) {
+  const { input, text, problem, shown, marked, setText, open, apply, take, mark } = of
+  const one = shown[marked]
   const onKeyDown = (event: KeyboardEvent): void => {
-    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key]
-    if (step !== undefined) {
-      event.preventDefault()
-      setIsOpen(true)
-      const count = suggestions.length + 1
-      setMarked(((marked + 1 + step + count) % count) - 1)
-    } else if (event.key === 'Escape' && isOpen) {
-      event.preventDefault()
-      setIsOpen(false)
-      setMarked(-1)
-    } else if (event.key === 'Enter') {
-      event.preventDefault()
-      const one = shown[marked]
-      if (one === undefined) apply(text)
-      else take(one)
+    const keys: Readonly<Record<string, () => void>> = {
+      ArrowDown: () => mark(1),
+      ArrowUp: () => mark(-1),
+      Enter: () => (one === undefined ? apply(text) : take(one)),
+      ...(shown.length > 0 ? { Escape: () => open(false) } : {}),
     }
+    const act = keys[event.key]
+    if (act === undefined) return
+    event.preventDefault()
+    act()
   }
   return (
-    <div class="filter" role="search" aria-label="Filter jobs">
-      <div class="bar">
-        <label class="typed">
-          <span class="unseen">Filter</span>
-          <input
-            ref={input}
-            value={text}
-            role="combobox"
-            aria-expanded={shown.length > 0}
-            aria-controls="suggestions"
-            aria-autocomplete="list"
-            aria-activedescendant={shown[marked] === undefined ? undefined : `suggestion-${marked}`}
-            aria-invalid={problem !== null}
-            autoComplete="off"
-            autoCapitalize="off"
-            spellcheck={false}
-            placeholder="type:mail state:FAILED, or an id"
-            onInput={(event) => {
-              setText(event.currentTarget.value)
-              setIsOpen(true)
-              setMarked(-1)
-            }}
-            onFocus={() => setIsOpen(true)}
-            onBlur={() => setIsOpen(false)}
-            onKeyDown={onKeyDown}
-          />
-        </label>
-        <button type="button" class="main" onClick={() => apply(text)}>
-          Show
-        </button>
-        <Order parameters={parameters} />
-      </div>
-      <ul id="suggestions" role="listbox" aria-label="Suggestions" hidden={shown.length === 0}>
-        {shown.map((one, i) => (
-          <li
-            key={one.text}
-            id={`suggestion-${i}`}
-            role="option"
-            aria-selected={i === marked}
-            // BEFORE the field loses the focus, which would close the list.
-            onPointerDown={(event) => event.preventDefault()}
-            onClick={() => take(one)}
-          >
-            <span>{line(one.label, 80)}</span> <small>{seen(one.hint)}</small>
-          </li>
-        ))}
-      </ul>
-      {problem !== null && (
-        <p class="problem" role="alert">
-          {seen(problem)}
-        </p>
-      )}
-      <Parts parameters={parameters} />
-    </div>
+    <label class="typed">
+      <span class="unseen">Filter</span>
+      <input
+        ref={input}
+        value={text}
+        role="combobox"
+        aria-expanded={shown.length > 0}
+        aria-controls="suggestions"
+        aria-autocomplete="list"
+        aria-activedescendant={one === undefined ? undefined : `suggestion-${marked}`}
+        aria-invalid={problem !== null}
+        autoComplete="off"
+        autoCapitalize="off"
+        spellcheck={false}
+        placeholder="type:mail state:FAILED, or an id"
+        onInput={(event) => {
+          setText(event.currentTarget.value)
+          open(true)
+        }}
+        onFocus={() => open(true)}
+        onBlur={() => open(false)}
+        onKeyDown={onKeyDown}
+      />
+    </label>
+  )
+}
+
+function Suggestions({ of: { shown, marked, take } }: { readonly of: FilterField }) {
+  return (
+    <ul id="suggestions" role="listbox" aria-label="Suggestions" hidden={shown.length === 0}>
+      {shown.map((one, i) => (
+        <li
+          key={one.text}
+          id={`suggestion-${i}`}
+          role="option"
+          aria-selected={i === marked}
+          // BEFORE the field loses the focus, which would close the list.
+          onPointerDown={(event) => event.preventDefault()}
+          onClick={() => take(one)}
+        >
+          <span>{line(one.label, 80)}</span> <small>{seen(one.hint)}</small>
+        </li>
+      ))}
+    </ul>
   )
 }
 

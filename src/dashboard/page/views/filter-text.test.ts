@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { filterIn, FilterProblem, filterText, partsIn, timeIn, typedFilter } from './filter-text.ts'
+import { FieldProblem } from '../action.ts'
+import { filterIn, filterText, partsIn, timeIn, typedFilter } from './filter-text.ts'
 
 const NOW = Date.parse('2026-11-18T15:00:00.000Z')
 
@@ -8,7 +9,7 @@ function wrong(text: string): string {
     typedFilter(text)
     return ''
   } catch (error) {
-    expect(error).toBeInstanceOf(FilterProblem)
+    expect(error).toBeInstanceOf(FieldProblem)
     return (error as Error).message
   }
 }

@@ -4,9 +4,10 @@
  */
 import { PIPELINE_JOB_TRANSITIONS } from '../../../kernel/index.ts'
 import type { OperationInput } from '../../../protocol/index.ts'
+import { FieldProblem } from '../action.ts'
 import type { RouteParameters } from '../route.ts'
 
-export type JobsFilter = Omit<OperationInput<'jobs.list'>, 'after' | 'limit' | 'order'>
+export type AskedJobs = Omit<OperationInput<'jobs.list'>, 'after' | 'limit' | 'order'>
 
 /** As they are typed, and by what name the address and the server know them. */
 export const WORDS = {
@@ -56,8 +57,6 @@ const UNITS: Readonly<Record<string, number>> = {
   w: 604_800_000,
 }
 
-export class FilterProblem extends Error {}
-
 export interface TypedFilter {
   readonly parameters: RouteParameters
   /** What is no word of a filter: the id of a job. Empty: there is none. */
@@ -68,16 +67,16 @@ export function isWord(word: string): word is FilterWord {
   return Object.hasOwn(WORDS, word)
 }
 
-/** Throws `FilterProblem` for what is none. */
+/** Throws `FieldProblem` for what is none. */
 export function typedFilter(text: string): TypedFilter {
   const parameters: Record<string, string> = {}
   let id = ''
   for (const { word, value } of partsIn(text)) {
     if (word === 'id' || word === '') id = value
     else if (!isWord(word))
-      throw new FilterProblem(`'${word}' is nothing that jobs are filtered by.`)
+      throw new FieldProblem(`'${word}' is nothing that jobs are filtered by.`)
     else if (value === '')
-      throw new FilterProblem(`What ${word}? Such as ${word}:${exampleOf(word)}`)
+      throw new FieldProblem(`What ${word}? Such as ${word}:${exampleOf(word)}`)
     else {
       assertFits(word, value)
       parameters[WORDS[word]] = word === 'state' ? value.toUpperCase() : value
@@ -98,10 +97,10 @@ function exampleOf(word: FilterWord): string {
 
 function assertFits(word: FilterWord, value: string): void {
   if (word === 'state' && !STATES.includes(value.toUpperCase())) {
-    throw new FilterProblem(`A state is one of ${STATES.join(', ')}.`)
+    throw new FieldProblem(`A state is one of ${STATES.join(', ')}.`)
   }
   if (TIMES.has(WORDS[word]) && timeIn(value, 0) === null) {
-    throw new FilterProblem(`'${value}' is no time: 30m, 2h, 7d, today, or 2026-11-18T15:00.`)
+    throw new FieldProblem(`'${value}' is no time: 30m, 2h, 7d, today, or 2026-11-18T15:00.`)
   }
 }
 
@@ -157,7 +156,7 @@ export function timeIn(text: string, now: number): number | null {
 }
 
 /** What stands in the address, as the server takes it. */
-export function filterIn(parameters: RouteParameters, now: number): JobsFilter {
+export function filterIn(parameters: RouteParameters, now: number): AskedJobs {
   const filter: Record<string, unknown> = {}
   for (const name of Object.values(WORDS)) {
     const value = parameters[name]

@@ -8,9 +8,10 @@ import type { AnswerOf } from '../api.ts'
 import { json } from '../safe-text.ts'
 
 export type ShownJob = AnswerOf<'jobs.show'>
+export type ShownStage = ShownJob['stages'][number]
 export type Accepted = AnswerOf<'jobs.actions'>
-type AcceptedAction = Accepted['actions'][number]
-type Named<N extends AcceptedAction['action']> = Extract<AcceptedAction, { readonly action: N }>
+type AcceptedOne = Accepted['actions'][number]
+type ActionNamed<N extends AcceptedOne['action']> = Extract<AcceptedOne, { readonly action: N }>
 
 export interface OfferedAction {
   readonly label: string
@@ -18,7 +19,7 @@ export interface OfferedAction {
 }
 
 /** Where it is done: the job, and of a pipeline the segment, at the attempt that the reader has seen. */
-interface Place {
+interface ActionPlace {
   readonly job: string
   readonly stage?: string
   readonly segment?: number
@@ -26,7 +27,7 @@ interface Place {
 }
 
 /** In the order in which the buttons stand. */
-const ORDER: readonly AcceptedAction['action'][] = [
+const ORDER: readonly AcceptedOne['action'][] = [
   'release',
   'retry',
   'rerun',
@@ -57,7 +58,7 @@ function inputText(input: unknown): string {
   return text.length > MOST_EDITED ? '' : text
 }
 
-function placeOf({ job, stage, segment, attempt }: Accepted): Place {
+function placeOf({ job, stage, segment, attempt }: Accepted): ActionPlace {
   return {
     job,
     ...(stage === null ? {} : { stage }),
@@ -67,8 +68,8 @@ function placeOf({ job, stage, segment, attempt }: Accepted): Place {
 }
 
 function offersOf(
-  one: AcceptedAction,
-  place: Place,
+  one: AcceptedOne,
+  place: ActionPlace,
   effects: readonly string[],
   input: string,
 ): readonly OfferedAction[] {
@@ -87,7 +88,7 @@ function offersOf(
   }
 }
 
-interface Words {
+interface ActionWords {
   readonly label: string
   readonly title: string
   readonly says: string
@@ -99,7 +100,7 @@ interface Words {
 }
 
 const WORDS: Readonly<
-  Record<Exclude<AcceptedAction['action'], 'force' | 'rerun' | 'resolve' | 'retry'>, Words>
+  Record<Exclude<AcceptedOne['action'], 'force' | 'rerun' | 'resolve' | 'retry'>, ActionWords>
 > = {
   release: {
     label: 'Release',
@@ -159,13 +160,13 @@ const WORDS: Readonly<
   },
 }
 
-function plain(action: keyof typeof WORDS, place: Place): OfferedAction {
+function plain(action: keyof typeof WORDS, place: ActionPlace): OfferedAction {
   const { label, isAtAnyAttempt = false, ...words } = WORDS[action]
   return { label, action: { ...words, input: isAtAnyAttempt ? { job: place.job } : { ...place } } }
 }
 
 /** Of a pipeline as a whole, each task gets a budget, and keeps its element. */
-function retry(place: Place, isSegment: boolean, input: string): OfferedAction {
+function retry(place: ActionPlace, isSegment: boolean, input: string): OfferedAction {
   const takesInput = place.attempt !== undefined
   return {
     label: 'Retry',
@@ -189,7 +190,7 @@ function retry(place: Place, isSegment: boolean, input: string): OfferedAction {
   }
 }
 
-function force(place: Place, { to }: Named<'force'>): OfferedAction {
+function force(place: ActionPlace, { to }: ActionNamed<'force'>): OfferedAction {
   const output: ActionField = {
     name: 'output',
     label: 'Output',
@@ -222,8 +223,8 @@ function editedFrom(input: string): Pick<ActionField, 'value' | 'isEdited'> {
 }
 
 function rerun(
-  { job }: Place,
-  { isWhole, from, effects }: Named<'rerun'>,
+  { job }: ActionPlace,
+  { isWhole, from, effects }: ActionNamed<'rerun'>,
   given: string,
 ): OfferedAction {
   const steps: ActionField = {
@@ -265,7 +266,7 @@ function rerun(
   }
 }
 
-function resolve(given: Place, effect: number, name: string): OfferedAction {
+function resolve(given: ActionPlace, effect: number, name: string): OfferedAction {
   // It names the start of the effect that it is about, and no attempt.
   const { attempt: _, ...place } = given
   return {

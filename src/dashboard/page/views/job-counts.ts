@@ -5,11 +5,11 @@ import type { OperationInput } from '../../../protocol/index.ts'
 import type { AnswerOf } from '../api.ts'
 import { call, CallRefused } from '../api.ts'
 import { may } from '../session.ts'
-import type { JobsFilter } from './filter-text.ts'
+import type { AskedJobs } from './filter-text.ts'
 
 /** By one property at a time. Null: the store keeps no counts by such a filter. */
 export async function countsBy(
-  filter: JobsFilter,
+  filter: AskedJobs,
   ended: AbortSignal,
 ): Promise<AnswerOf<'counts'> | null> {
   const { state: _, ...others } = filter

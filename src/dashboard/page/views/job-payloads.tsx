@@ -4,14 +4,12 @@
  */
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
-import type { AnswerOf } from '../api.ts'
 import { JobLink, JsonBlock, Text, Time } from '../parts.tsx'
 import { line, seen } from '../safe-text.ts'
 import { ErrorText } from './error-text.tsx'
 import type { ShownJob } from './job-actions.ts'
+import type { ShownHistory } from './job-timeline.ts'
 import { StreamPart } from './streams.tsx'
-
-type History = AnswerOf<'jobs.history'>['items']
 
 export function Part({
   name,
@@ -34,7 +32,7 @@ export function JobPayloads({
   history,
 }: {
   readonly job: ShownJob
-  readonly history: History
+  readonly history: ShownHistory
 }) {
   const { error, lines, progress, effects, steps, waits, streams } = job
   return (
@@ -170,7 +168,13 @@ function EffectsPart({ job: { effects } }: { readonly job: ShownJob }) {
 const MOST_STEPS = 500
 
 /** Their values are in the history: of steps that are behind what is shown of it, the names. */
-function StepsPart({ steps, history }: { readonly steps: readonly string[]; history: History }) {
+function StepsPart({
+  steps,
+  history,
+}: {
+  readonly steps: readonly string[]
+  history: ShownHistory
+}) {
   const values = new Map<string, string>()
   for (const { entry } of history) {
     if (entry?.type === 'StepRecorded') values.set(entry.name, entry.value)

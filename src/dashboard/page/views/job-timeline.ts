@@ -5,13 +5,14 @@
  */
 import type { AnswerOf } from '../api.ts'
 import { durationText } from '../duration-text.ts'
-import { line } from '../safe-text.ts'
+import { label } from '../safe-text.ts'
 import type { Span, Timeline } from './attempt-timeline.ts'
 import { timelineOf } from './attempt-timeline.ts'
+import type { ShownJob } from './job-actions.ts'
 
-type Job = AnswerOf<'jobs.show'>
-export type Attempt = Job['executions'][number]
-type HistoryItem = AnswerOf<'jobs.history'>['items'][number]
+export type ShownAttempt = ShownJob['executions'][number]
+export type ShownHistory = AnswerOf<'jobs.history'>['items']
+type ShownItem = ShownHistory[number]
 
 export interface TimelineSpan extends Span {
   readonly kind: 'queued' | 'lease' | 'run' | 'suspended' | 'pause' | 'effect'
@@ -42,7 +43,7 @@ export interface JobTimeline extends Timeline {
 /** Effects that have a line of their own. */
 const MOST_EFFECTS = 12
 
-export function jobTimeline(job: Job, history: readonly HistoryItem[], now: number): JobTimeline {
+export function jobTimeline(job: ShownJob, history: ShownHistory, now: number): JobTimeline {
   const from = Date.parse(job.submittedAt)
   const to = job.completedAt === null ? now : Date.parse(job.completedAt)
   const attempts = job.executions
@@ -59,34 +60,34 @@ export function jobTimeline(job: Job, history: readonly HistoryItem[], now: numb
   return { ...timelineOf([...busy, ...ends]), from, to, lines }
 }
 
-export function attemptName({ stage, segment, attempt }: Attempt): string {
+export function attemptName({ stage, segment, attempt }: ShownAttempt): string {
   const place = stage === null ? '' : `${stage}${segment === null ? '' : ` ${segment}`} `
   return `${place}#${attempt}`
 }
 
 /** The same in so many characters: of a long name of a stage, the beginning. */
-export function shortName(one: Attempt, most: number): string {
+export function shortName(one: ShownAttempt, most: number): string {
   const { stage, segment, attempt } = one
   if (stage === null) return `#${attempt}`
   const rest = `${segment === null ? '' : ` ${segment}`} #${attempt}`
-  return `${line(stage, Math.max(4, most - rest.length))}${rest}`
+  return `${label(stage, Math.max(4, most - rest.length))}${rest}`
 }
 
-export function endOf({ finishedAt }: Attempt, now: number): number {
+export function endOf({ finishedAt }: ShownAttempt, now: number): number {
   return finishedAt === null ? now : Date.parse(finishedAt)
 }
 
-function isSameTask(a: Attempt, b: Attempt): boolean {
+function isSameTask(a: ShownAttempt, b: ShownAttempt): boolean {
   return a.stage === b.stage && a.segment === b.segment
 }
 
-function nextOf(attempts: readonly Attempt[], i: number): Attempt | null {
-  const one = attempts[i] as Attempt
+function nextOf(attempts: readonly ShownAttempt[], i: number): ShownAttempt | null {
+  const one = attempts[i] as ShownAttempt
   return attempts.slice(i + 1).find((other) => isSameTask(one, other)) ?? null
 }
 
 /** Until a worker had it for the first time. */
-function queuedLine(job: Job, from: number, now: number): TimelineLine[] {
+function queuedLine(job: ShownJob, from: number, now: number): TimelineLine[] {
   const [first] = job.executions
   const isKnown = first === undefined || first.attempt === 1
   if (!isKnown || job.stages.length > 0) return []
@@ -101,11 +102,11 @@ function queuedLine(job: Job, from: number, now: number): TimelineLine[] {
 interface EntryAt {
   readonly at: number
   readonly name: string
-  readonly entry: NonNullable<HistoryItem['entry']> & Readonly<Record<string, unknown>>
+  readonly entry: NonNullable<ShownItem['entry']> & Readonly<Record<string, unknown>>
 }
 
 /** The entries of leases, each with the name of the attempt that it is of. */
-function placesOf(job: Job, history: readonly HistoryItem[]): readonly EntryAt[] {
+function placesOf(job: ShownJob, history: ShownHistory): readonly EntryAt[] {
   return history.flatMap((item) => {
     const entry = item.entry as EntryAt['entry'] | null
     if (entry === null || typeof entry['lease'] !== 'number') return []
@@ -115,13 +116,13 @@ function placesOf(job: Job, history: readonly HistoryItem[]): readonly EntryAt[]
       segment: stage === undefined || stage.each === null ? null : (entry['segment'] as number),
       attempt: entry['lease'],
     }
-    return [{ at: Date.parse(item.at), name: attemptName(place as Attempt), entry }]
+    return [{ at: Date.parse(item.at), name: attemptName(place as ShownAttempt), entry }]
   })
 }
 
 function attemptLine(
-  one: Attempt,
-  next: Attempt | null,
+  one: ShownAttempt,
+  next: ShownAttempt | null,
   entries: readonly EntryAt[],
   now: number,
 ): TimelineLine {
@@ -139,8 +140,8 @@ function attemptLine(
 }
 
 function waitAfter(
-  one: Attempt,
-  next: Attempt | null,
+  one: ShownAttempt,
+  next: ShownAttempt | null,
   from: number,
   now: number,
 ): TimelineSpan | null {
@@ -192,7 +193,7 @@ function effectLines(entries: readonly EntryAt[], now: number): TimelineLine[] {
     }
   }
   return [...lines].slice(0, MOST_EFFECTS).map(([key, spans]) => ({
-    label: (most) => line(names.get(key) ?? 'effect', most),
+    label: (most) => label(names.get(key) ?? 'effect', most),
     spans,
     marks: [],
   }))

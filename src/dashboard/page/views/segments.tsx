@@ -15,12 +15,12 @@ import { may } from '../session.ts'
 import { useSize } from '../size.ts'
 import { AttemptsPart } from './attempts.tsx'
 import { ErrorText } from './error-text.tsx'
+import type { ShownStage } from './job-actions.ts'
 import { offeredActions } from './job-actions.ts'
 import { StreamPart } from './streams.tsx'
 
-type Stage = AnswerOf<'jobs.show'>['stages'][number]
-type Segment = AnswerOf<'jobs.segments'>['segments'][number]
-type SegmentState = Segment['state']
+type ShownSegment = AnswerOf<'jobs.segments'>['segments'][number]
+type SegmentState = ShownSegment['state']
 
 const PAGE = 100
 /** All rows are of one height, so that the list knows which of them are on the screen. */
@@ -46,12 +46,12 @@ const AS_OF_JOBS: Readonly<Record<SegmentState, string>> = {
   DEAD: 'QUARANTINED',
 }
 
-export function stateOf({ state, isSuspended, attempt }: Segment): string {
+export function stateOf({ state, isSuspended, attempt }: ShownSegment): string {
   if (isSuspended) return 'SUSPENDED'
   return state === 'WAITING' && attempt > 0 ? 'RETRYING' : AS_OF_JOBS[state]
 }
 
-export function SegmentsPart({ job, stage }: { readonly job: string; readonly stage: Stage }) {
+export function SegmentsPart({ job, stage }: { readonly job: string; readonly stage: ShownStage }) {
   const [state, setState] = useState<SegmentState | ''>('')
   const [chosen, setChosen] = useState<number | null>(null)
   const { name, segments } = stage
@@ -96,7 +96,7 @@ export function SegmentsPart({ job, stage }: { readonly job: string; readonly st
   )
 }
 
-function StageTitle({ of }: { readonly of: Stage }) {
+function StageTitle({ of }: { readonly of: ShownStage }) {
   const { name, state, queue, version, each, tolerate, after } = of
   return (
     <>
@@ -126,7 +126,7 @@ function StateFilter({
   current,
   onChoose,
 }: {
-  readonly of: Stage
+  readonly of: ShownStage
   readonly current: string
   readonly onChoose: (state: SegmentState | '') => void
 }) {
@@ -162,10 +162,10 @@ interface ListProps {
 }
 
 /** Their numbers say which page has them. */
-function AllSegments({ job, stage, chosen, onChoose }: ListProps & { readonly stage: Stage }) {
+function AllSegments({ job, stage, chosen, onChoose }: ListProps & { readonly stage: ShownStage }) {
   const { name, segments } = stage
   const [range, setRange] = useState({ first: 0, last: 20 })
-  const known = useRef(new Map<number, Segment>())
+  const known = useRef(new Map<number, ShownSegment>())
   const pages = pagesOf(range)
   const { problem } = useLive(`${name} ${pages.join()}`, async (ended) => {
     const asked = pages.map((page) => {
@@ -254,7 +254,7 @@ function SegmentList({
 }: {
   readonly name: string
   readonly count: number
-  readonly segmentAt: (row: number) => Segment | undefined
+  readonly segmentAt: (row: number) => ShownSegment | undefined
   readonly numberAt: (row: number) => number
   readonly onRange?: (range: { readonly first: number; readonly last: number }) => void
   readonly chosen: number | null
@@ -311,7 +311,7 @@ function SegmentRow({
   onChoose,
 }: {
   readonly number: number
-  readonly of: Segment | undefined
+  readonly of: ShownSegment | undefined
   readonly isChosen: boolean
   readonly onChoose: (segment: number) => void
 }) {
@@ -332,7 +332,7 @@ function SegmentRow({
 }
 
 /** What went wrong, else who has it, else how long it took. */
-function restOf(one: Segment): string {
+function restOf(one: ShownSegment): string {
   const { error, worker, leasedAt, endedAt, state, effects } = one
   const held = effects.filter((effect) => effect.state === 'HELD' || effect.state === 'UNKNOWN')
   if (held.length > 0) return line(`${held.map(({ name }) => name).join(', ')}: what became of it?`)
@@ -345,7 +345,7 @@ function restOf(one: Segment): string {
 }
 
 interface SeenSegment {
-  readonly segment: Segment | null
+  readonly segment: ShownSegment | null
   readonly attempts: AnswerOf<'jobs.executions'>['executions']
   readonly accepted: AnswerOf<'jobs.actions'> | null
 }
@@ -426,7 +426,7 @@ function SegmentPart({
 }
 
 /** As it is now. Null: it is not known yet. */
-function useSegment(job: string, stage: string, at: number): Segment | null {
+function useSegment(job: string, stage: string, at: number): ShownSegment | null {
   const { data } = useLive(`${stage} ${at}`, async (ended) => {
     const behind = at === 0 ? {} : { after: at - 1 }
     const { segments } = await call('jobs.segments', { job, stage, limit: 1, ...behind }, ended)

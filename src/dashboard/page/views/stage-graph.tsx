@@ -3,18 +3,16 @@
  * dragging and by keys, made larger and smaller, and follows what runs until the reader moves it.
  */
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
-import type { AnswerOf } from '../api.ts'
 import { countText } from '../duration-text.ts'
-import { line, seen } from '../safe-text.ts'
+import { label, seen } from '../safe-text.ts'
 import type { Size } from '../size.ts'
 import { useSize } from '../size.ts'
-import type { Point, StageLayout } from './stage-layout.ts'
+import type { ShownStage } from './job-actions.ts'
+import type { DrawnPoint, StageLayout } from './stage-layout.ts'
 import { BOX, stageLayout } from './stage-layout.ts'
 
-type Stage = AnswerOf<'jobs.show'>['stages'][number]
-
 /** The place of the drawing's origin on the screen, and how large it is drawn. */
-interface Frame extends Point {
+interface Frame extends DrawnPoint {
   readonly scale: number
 }
 
@@ -29,7 +27,7 @@ export function StageGraph({
   chosen,
   onChoose,
 }: {
-  readonly stages: readonly Stage[]
+  readonly stages: readonly ShownStage[]
   readonly chosen: string | null
   readonly onChoose: (stage: string) => void
 }) {
@@ -38,7 +36,7 @@ export function StageGraph({
   const [element, size] = useSize<SVGSVGElement>()
   const [moved, setMoved] = useState<Frame | null>(null)
   const frame = moved ?? (size === null ? null : followed(drawn, stages, size))
-  const zoom = (factor: number, around?: Point): void => {
+  const zoom = (factor: number, around?: DrawnPoint): void => {
     if (frame !== null && size !== null) setMoved(zoomed(frame, size, factor, around))
   }
   const pan = (x: number, y: number): void => {
@@ -64,7 +62,7 @@ export function StageGraph({
               <StageBox
                 key={one.name}
                 of={one}
-                middle={drawn.stages[i] as Point}
+                middle={drawn.stages[i] as DrawnPoint}
                 isChosen={one.name === chosen}
                 onChoose={onChoose}
               />
@@ -133,10 +131,10 @@ function whole({ width, height }: StageLayout, size: Size): Frame {
 }
 
 /** All of it if it can be read so, else the part that runs, waits for a person, or is next. */
-function followed(drawn: StageLayout, stages: readonly Stage[], size: Size): Frame {
+function followed(drawn: StageLayout, stages: readonly ShownStage[], size: Size): Frame {
   const all = whole(drawn, size)
   if (all.scale >= READABLE) return all
-  const places = stages.flatMap((one, i) => (isAlive(one) ? [drawn.stages[i] as Point] : []))
+  const places = stages.flatMap((one, i) => (isAlive(one) ? [drawn.stages[i] as DrawnPoint] : []))
   const [first = drawn.stages[0] ?? { x: 0, y: 0 }] = places
   const xs = places.length === 0 ? [first.x] : places.map(({ x }) => x)
   const ys = places.length === 0 ? [first.y] : places.map(({ y }) => y)
@@ -153,7 +151,7 @@ function followed(drawn: StageLayout, stages: readonly Stage[], size: Size): Fra
   }
 }
 
-function isAlive({ running, dead, state }: Stage): boolean {
+function isAlive({ running, dead, state }: ShownStage): boolean {
   return running > 0 || dead > 0 || state === 'RUNNING'
 }
 
@@ -166,7 +164,7 @@ function zoomed(
   { x, y, scale }: Frame,
   size: Size,
   factor: number,
-  around: Point = { x: size.width / 2, y: size.height / 2 },
+  around: DrawnPoint = { x: size.width / 2, y: size.height / 2 },
 ): Frame {
   const next = Math.min(MOST, Math.max(LEAST, scale * factor))
   const share = next / scale
@@ -176,10 +174,10 @@ function zoomed(
 /** With one finger or the mouse it is moved, with two fingers, or the wheel and Ctrl, made larger and smaller. */
 function useDrag(
   pan: (x: number, y: number) => void,
-  zoom: (factor: number, around?: Point) => void,
+  zoom: (factor: number, around?: DrawnPoint) => void,
   element: { readonly current: SVGSVGElement | null },
 ) {
-  const pointers = useRef(new Map<number, Point>())
+  const pointers = useRef(new Map<number, DrawnPoint>())
   const newest = useRef({ pan, zoom })
   newest.current = { pan, zoom }
   useEffect(() => {
@@ -218,11 +216,11 @@ function useDrag(
   }
 }
 
-function distance(a: Point, b: Point): number {
+function distance(a: DrawnPoint, b: DrawnPoint): number {
   return Math.hypot(a.x - b.x, a.y - b.y)
 }
 
-function Arrows({ drawn, stages }: { drawn: StageLayout; stages: readonly Stage[] }) {
+function Arrows({ drawn, stages }: { drawn: StageLayout; stages: readonly ShownStage[] }) {
   const states = new Map(stages.map(({ name, state }) => [name, state]))
   return (
     <>
@@ -235,7 +233,7 @@ function Arrows({ drawn, stages }: { drawn: StageLayout; stages: readonly Stage[
 }
 
 /** What its segments do, the busiest first. */
-export function partsOf({ completed, running, waiting, failed, dead }: Stage) {
+export function partsOf({ completed, running, waiting, failed, dead }: ShownStage) {
   return [
     { name: 'SUCCEEDED', word: 'done', count: completed },
     { name: 'RUNNING', word: 'running', count: running },
@@ -246,7 +244,7 @@ export function partsOf({ completed, running, waiting, failed, dead }: Stage) {
 }
 
 /** Of a stage that runs once, its state says it all. */
-function wordsOf(stage: Stage): string {
+function wordsOf(stage: ShownStage): string {
   if (stage.segments === null) return stage.onFailure ? 'if the job fails' : 'not open yet'
   if (stage.segments === 0) return 'no segments'
   const parts = partsOf(stage).filter(({ count }) => count > 0)
@@ -260,8 +258,8 @@ function StageBox({
   isChosen,
   onChoose,
 }: {
-  readonly of: Stage
-  readonly middle: Point
+  readonly of: ShownStage
+  readonly middle: DrawnPoint
   readonly isChosen: boolean
   readonly onChoose: (stage: string) => void
 }) {
@@ -289,7 +287,7 @@ function StageBox({
       <rect class="card" width={BOX.width} height={BOX.height} rx={9} />
       <circle class="dot" cx={16} cy={20} r={4.5} />
       <text class="name" x={28} y={25}>
-        {line(of.name, isMany ? 14 : 20)}
+        {label(of.name, isMany ? 19 - countText(of.segments ?? 0).length : 21)}
       </text>
       {isMany && (
         <text class="end" x={BOX.width - 12} y={25}>
@@ -304,7 +302,7 @@ function StageBox({
   )
 }
 
-function Bar({ of }: { readonly of: Stage }) {
+function Bar({ of }: { readonly of: ShownStage }) {
   const total = Math.max(1, of.segments ?? 1)
   const width = BOX.width - 24
   let from = 12

@@ -9,14 +9,14 @@ export interface DrawnStage {
   readonly after: readonly string[]
 }
 
-export interface Point {
+export interface DrawnPoint {
   readonly x: number
   readonly y: number
 }
 
 export interface StageLayout {
   /** The middle of each stage, in the order in which they were given. */
-  readonly stages: readonly Point[]
+  readonly stages: readonly DrawnPoint[]
   readonly arrows: readonly { readonly from: string; readonly to: string; readonly path: string }[]
   readonly width: number
   readonly height: number
@@ -40,12 +40,12 @@ export function stageLayout(stages: readonly DrawnStage[]): StageLayout {
   const { width = 0, height = 0 } = graph.graph()
   return {
     stages: stages.map(({ name }) => {
-      const { x, y } = graph.node(ids.get(name) as string) as Point
+      const { x, y } = graph.node(ids.get(name) as string) as DrawnPoint
       return { x, y }
     }),
     arrows: pairs.map(({ from, to }) => {
       const { points } = graph.edge(ids.get(from) as string, ids.get(to) as string) as {
-        points: readonly Point[]
+        points: readonly DrawnPoint[]
       }
       return { from, to, path: curve(points) }
     }),
@@ -55,13 +55,13 @@ export function stageLayout(stages: readonly DrawnStage[]): StageLayout {
 }
 
 /** Through the middles between the points, so that it has no corners. */
-function curve(points: readonly Point[]): string {
+function curve(points: readonly DrawnPoint[]): string {
   const [first, ...rest] = points
   const last = rest.at(-1)
   if (first === undefined || last === undefined) return ''
   const parts = [`M${at(first)}`]
   for (const [i, point] of rest.slice(0, -1).entries()) {
-    const next = rest[i + 1] as Point
+    const next = rest[i + 1] as DrawnPoint
     const end = next === last ? last : { x: (point.x + next.x) / 2, y: (point.y + next.y) / 2 }
     parts.push(`Q${at(point)} ${at(end)}`)
   }
@@ -69,6 +69,6 @@ function curve(points: readonly Point[]): string {
   return parts.join(' ')
 }
 
-function at({ x, y }: Point): string {
+function at({ x, y }: DrawnPoint): string {
   return `${Math.round(x)} ${Math.round(y)}`
 }

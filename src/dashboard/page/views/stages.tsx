@@ -7,11 +7,11 @@ import { ShareBar } from '../chart.tsx'
 import { countText } from '../duration-text.ts'
 import { Cell, Row, Table, Text } from '../parts.tsx'
 import { may } from '../session.ts'
+import type { ShownStage } from './job-actions.ts'
 import { SegmentsPart } from './segments.tsx'
 import { partsOf, StageGraph } from './stage-graph.tsx'
 
 type Stages = AnswerOf<'jobs.show'>['stages']
-type Stage = Stages[number]
 
 const COLUMNS = ['Stage', 'State', 'Segments', 'Progress', 'Waiting', 'Running', 'Done']
 const TROUBLE = ['Failed', 'Quarantined']
@@ -34,7 +34,7 @@ export function StagesPart({ job, stages }: { readonly job: string; readonly sta
 }
 
 /** What a reader comes for: what waits for a person, else what runs, else what ran last. */
-function mostTelling(stages: Stages): Stage | null {
+function mostTelling(stages: Stages): ShownStage | null {
   const opened = stages.filter(({ segments }) => segments !== null)
   return (
     opened.find(({ dead }) => dead > 0) ??

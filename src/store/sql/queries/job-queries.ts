@@ -22,6 +22,7 @@ import {
 } from '../../views/job-views.ts'
 import { matches, quarantinedJob } from '../../views/job-pages.ts'
 import { PageOfStream } from '../../views/stream-pages.ts'
+import type { SegmentsPage } from '../../read-model.ts'
 import type {
   Ended,
   Outcome,
@@ -30,7 +31,6 @@ import type {
   QuarantinedJob,
   QuarantinePage,
   QueryOf,
-  SegmentsPage,
   StreamPage,
 } from '../../store.ts'
 import type { Connection, Row } from '../connection.ts'
