@@ -6,12 +6,13 @@
  */
 import { signal } from '@preact/signals'
 import type {
+  AskedQuestion,
   Counts,
   ExecutionsPage,
   Explanation,
   BulkReport,
   HistoryItem,
-  InboxItem,
+  InboxPage,
   JobInfo,
   JobList,
   EngineMetrics,
@@ -25,7 +26,8 @@ import type { JobState } from '../../kernel/index.ts'
 import type { OperationInput, OperationName } from '../../protocol/index.ts'
 import { OPERATIONS, pathOf } from '../../protocol/index.ts'
 import { setServerTime } from './clock.ts'
-import { keepToken, token, tokenAsked } from './session.ts'
+import { isLinkPage } from './route.ts'
+import { keepToken, linkToken, token, tokenAsked } from './session.ts'
 
 /** As JSON has it: a time is a text. */
 export type InJson<T> = T extends Date
@@ -56,7 +58,8 @@ interface AnswerTypes {
   'queues.list': { queues: QueueListItem[] }
   'schedules.list': { schedules: ScheduleInfo[] }
   'workers.list': { workers: WorkerInfo[] }
-  'inbox.list': { questions: InboxItem[] }
+  'inbox.list': InboxPage
+  'inbox.show': AskedQuestion
   'quarantine.list': { jobs: QuarantineItem[]; next: number | null }
   'quarantine.redrive': BulkReport
   'quarantine.discard': BulkReport
@@ -98,7 +101,7 @@ export async function call<N extends OperationName>(
   input: OperationInput<N>,
   ended?: AbortSignal,
 ): Promise<AnswerOf<N>> {
-  const used = token.value
+  const used = tokenInUse()
   const response = await reach(name, input, ended)
   isConnected.value = true
   setServerTime(Number(response.headers.get('pawl-time') ?? 0) || 0)
@@ -109,12 +112,18 @@ export async function call<N extends OperationName>(
     detail?: string
   }
   // An answer to a token that the reader has left behind says nothing of the one that they entered since.
-  if (response.status === 401 && used === token.value) askForToken(detail)
+  if (response.status === 401 && used === tokenInUse()) askForToken(detail)
   throw new CallRefused(response.status, code, detail)
 }
 
-/** A token that the server does not know is not kept. */
+/** The page that a link leads to has that of the link, and no other. */
+function tokenInUse(): string {
+  return isLinkPage() ? linkToken.value : token.value
+}
+
+/** A token that the server does not know is not kept. What is wrong with a link, its page says itself. */
 function askForToken(why: string): void {
+  if (isLinkPage()) return
   tokenAsked.value = token.value === '' ? (tokenAsked.value ?? '') : why
   keepToken('')
 }
@@ -129,13 +138,14 @@ async function reach(
   const isGet = operation.method === 'GET'
   const said = Object.entries(rest).filter(([, value]) => value !== undefined)
   const query = new URLSearchParams(said.map(([key, value]) => [key, String(value)])).toString()
+  const used = tokenInUse()
   try {
     // Relative to the page, wherever the server is mounted.
     return await fetch(`..${path}${isGet && query !== '' ? `?${query}` : ''}`, {
       method: operation.method,
       headers: {
         ...(isGet ? {} : { 'content-type': 'application/json' }),
-        ...(token.value === '' ? {} : { authorization: `Bearer ${token.value}` }),
+        ...(used === '' ? {} : { authorization: `Bearer ${used}` }),
       },
       ...(isGet ? {} : { body: JSON.stringify(Object.fromEntries(said)) }),
       ...(ended === undefined ? {} : { signal: ended }),
