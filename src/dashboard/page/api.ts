@@ -169,13 +169,14 @@ export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }
 
-/** For an operation that answers with events: `onEvent` is told each; the last one is given back. */
+/** For an operation that answers with events: `onEvent` is told each; the last one is given back, also if `ended` came first. */
 export async function follow<T>(
   name: OperationName,
   input: Readonly<Record<string, unknown>>,
   onEvent: (event: T) => void,
+  ended?: AbortSignal,
 ): Promise<T | null> {
-  const response = await reach(name, input, undefined)
+  const response = await reach(name, input, ended)
   if (!response.ok || response.body === null) {
     const { code = '', detail = '' } = (await bodyOf(response)) as {
       code?: string
@@ -183,19 +184,32 @@ export async function follow<T>(
     }
     throw new CallRefused(response.status, code, detail)
   }
-  let [rest, last] = ['', null as T | null]
-  for await (const chunk of response.body.pipeThrough(new TextDecoderStream())) {
+  let last: T | null = null
+  try {
+    for await (const data of dataIn(response.body)) {
+      last = JSON.parse(data) as T
+      onEvent(last)
+    }
+  } catch (error) {
+    if (ended?.aborted !== true) throw error
+  }
+  return last
+}
+
+async function* dataIn(
+  body: ReadableStream<Uint8Array<ArrayBuffer>>,
+): AsyncGenerator<string, void> {
+  let rest = ''
+  for await (const chunk of body.pipeThrough(new TextDecoderStream())) {
     const blocks = (rest + chunk).split('\n\n')
     rest = blocks.pop() as string
     for (const block of blocks) {
       const data = /^data: (.*)$/m.exec(block)?.[1]
       if (data === undefined) continue
       if (/^event: problem$/m.test(block)) throw problemIn(data)
-      last = JSON.parse(data) as T
-      onEvent(last)
+      yield data
     }
   }
-  return last
 }
 
 function problemIn(data: string): CallRefused {

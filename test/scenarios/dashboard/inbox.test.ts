@@ -131,7 +131,7 @@ describe('the inbox', () => {
     await card.getByLabel('iban').fill('DE02')
     for (const name of ['cup', 'lid', 'saucer']) {
       await card.getByRole('button', { name: 'Add to Items' }).click()
-      await card.getByLabel('Item', { exact: false }).last().fill(name)
+      await card.getByRole('textbox', { name: 'Item' }).last().fill(name)
     }
     await card.getByRole('button', { name: 'Remove Items 2' }).click()
     await card.getByRole('button', { name: 'Answer' }).click()
