@@ -66,7 +66,10 @@ interface AnswerTypes {
   'bulk.preview': BulkReport
   'bulk.run': BulkReport
   'past.list': JobList
+  'past.show': JobInfo
   'past.counts': {
+    position: number
+    time: string
     total: number
     states: Record<JobState, number>
     types: PastCountsOf[]
@@ -173,7 +176,7 @@ export function messageOf(error: unknown): string {
 export async function follow<T>(
   name: OperationName,
   input: Readonly<Record<string, unknown>>,
-  onEvent: (event: T) => void,
+  onEvent: (event: T, id: string | null) => void,
   ended?: AbortSignal,
 ): Promise<T | null> {
   const response = await reach(name, input, ended)
@@ -186,9 +189,9 @@ export async function follow<T>(
   }
   let last: T | null = null
   try {
-    for await (const data of dataIn(response.body)) {
+    for await (const { id, data } of eventsIn(response.body)) {
       last = JSON.parse(data) as T
-      onEvent(last)
+      onEvent(last, id)
     }
   } catch (error) {
     if (ended?.aborted !== true) throw error
@@ -196,9 +199,9 @@ export async function follow<T>(
   return last
 }
 
-async function* dataIn(
+async function* eventsIn(
   body: ReadableStream<Uint8Array<ArrayBuffer>>,
-): AsyncGenerator<string, void> {
+): AsyncGenerator<{ readonly id: string | null; readonly data: string }, void> {
   let rest = ''
   for await (const chunk of body.pipeThrough(new TextDecoderStream())) {
     const blocks = (rest + chunk).split('\n\n')
@@ -207,7 +210,7 @@ async function* dataIn(
       const data = /^data: (.*)$/m.exec(block)?.[1]
       if (data === undefined) continue
       if (/^event: problem$/m.test(block)) throw problemIn(data)
-      yield data
+      yield { id: /^id: (.*)$/m.exec(block)?.[1] ?? null, data }
     }
   }
 }

@@ -92,19 +92,24 @@ function GroupCard({ group }: { readonly group: ErrorGroup }) {
     <li class="card">
       <h2>
         <span class="count">{countText(count)} ×</span>{' '}
-        {sample === null ? fingerprint : <Text text={sample.code} most={80} />}
+        {sample === null ? fingerprint : <Text text={sample.message} most={400} />}
       </h2>
       {sample !== null && (
-        <p>
-          <Text text={sample.message} most={400} />
-        </p>
+        <ul class="chips">
+          <li>
+            code <Text text={sample.code} most={80} />
+          </li>
+          <li>
+            such as <JobLink id={sample.id} />
+          </li>
+        </ul>
       )}
       <div class="buttons">
         <button type="button" aria-expanded={isOpen} onClick={() => setIsOpen(!isOpen)}>
           {isOpen ? 'Hide jobs' : 'Show some jobs'}
         </button>
         <a class="button" href={linkTo('jobs', { state: 'QUARANTINED', error: fingerprint })}>
-          All of them
+          Open in Jobs
         </a>
         <Buttons
           of={{
@@ -218,7 +223,7 @@ function Samples({ fingerprint }: { readonly fingerprint: string }) {
   return (
     <Table label="Some of the jobs" columns={['Job', 'Type', 'Submitted', 'Error', 'Actions']}>
       {data.jobs.map((one) => (
-        <tr key={one.id}>
+        <tr role="row" key={one.id}>
           <Cell of="Job">
             <JobLink id={one.id} />
           </Cell>
@@ -263,7 +268,7 @@ function EditButton({ job: { id, attempt } }: { readonly job: ListedJob }) {
       <button
         type="button"
         class="small"
-        aria-label={`Edit the input of job ${id}`}
+        aria-label={`Edit and retry job ${id}`}
         onClick={() => void edit()}
       >
         Edit and retry…
