@@ -3,7 +3,7 @@
  * may be opened late.
  */
 import { answerId, questionIdentity, questionIn } from '../../definition/index.ts'
-import type { Job, Payload, Task, Wait } from '../../kernel/index.ts'
+import type { Job, Task, Wait } from '../../kernel/index.ts'
 import type { Store } from '../../store/index.ts'
 import { openQuestions } from '../../store/state/open-questions.ts'
 import { UnknownJob } from '../errors.ts'
@@ -71,7 +71,7 @@ function questionOf(job: Job, task: Task, name: string, now: number): Found | nu
 }
 
 function isOf({ ask, name: ofWait }: Wait, name: string): boolean {
-  const question = ask === null ? null : questionIn(ask as Payload)
+  const question = ask === null ? null : questionIn(ask)
   return question !== null && (question.name ?? ofWait) === name
 }
 

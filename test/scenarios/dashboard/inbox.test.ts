@@ -230,10 +230,10 @@ describe('the inbox', () => {
   })
 })
 
-function linkTo(job: string, more: { readonly until?: Date; readonly key?: string } = {}): string {
+function linkTo(id: string, more: { readonly until?: Date; readonly key?: string } = {}): string {
   const token = messageLink({
     key: KEY,
-    job,
+    job: id,
     question: 'decision',
     by: 'ada@example.com',
     until: SOON(),
@@ -353,8 +353,8 @@ describe('a signed link', () => {
 
     const next = await pawl.submit(approve, 'the stamp')
     await asked(next.id)
-    const message = messageLink({ ...terms, job: next.id, message: 'decision' })
-    await page.goto(`${guarded.url}#${message}`)
+    const ofMessage = messageLink({ ...terms, job: next.id, message: 'decision' })
+    await page.goto(`${guarded.url}#${ofMessage}`)
     await page.getByLabel('Answer').fill('true')
     await page.getByRole('button', { name: 'Send' }).click()
     await page.getByRole('heading', { name: 'It was sent' }).waitFor()

@@ -385,7 +385,7 @@ describe('a token for one message', () => {
     const { pawl, call } = await prepared()
     pawl.work([waits])
     const { id } = await pawl.submit(waits)
-    const other = await pawl.submit(waits)
+    const second = await pawl.submit(waits)
     await expect.poll(async () => (await pawl.inbox()).questions.length).toBe(3)
     const link = messageLink({ key: KEY, job: id, question: 'approve', by: 'ada', until })
     const show = (input: Record<string, unknown> = {}): Promise<Record<string, unknown>> =>
@@ -397,7 +397,7 @@ describe('a token for one message', () => {
       answers: [],
       question: { ask: 'May it?', quorum: 1, answers: 0 },
     })
-    expect((await show({ job: other.id }))['code']).toBe('Forbidden')
+    expect((await show({ job: second.id }))['code']).toBe('Forbidden')
     expect((await show({ name: 'reject' }))['code']).toBe('Forbidden')
     expect((await show({ stage: 'other' }))['code']).toBe('Forbidden')
     for (const operation of CALLS) {
@@ -405,8 +405,8 @@ describe('a token for one message', () => {
       if (name === 'inbox.answer' || name === 'inbox.show') continue
       expect([name, (await call(name, inputAbout(operation), link)).status]).toEqual([name, 403])
     }
-    const message = messageLink({ key: KEY, job: id, message: 'approve', by: 'ada', until })
-    expect((await call('inbox.show', { job: id, name: 'approve' }, message)).status).toBe(403)
+    const ofMessage = messageLink({ key: KEY, job: id, message: 'approve', by: 'ada', until })
+    expect((await call('inbox.show', { job: id, name: 'approve' }, ofMessage)).status).toBe(403)
     await call('inbox.answer', { job: id, name: 'approve', value: true }, link)
     await pawl.handle(id).result({ timeout: '20s' })
     expect(await show()).toMatchObject({
@@ -429,9 +429,9 @@ describe('a token for one message', () => {
     await late.result({ timeout: '20s' })
     await expect.poll(async () => (await pawl.get(gone.id))?.state).toBe('SUSPENDED')
     await pawl.cancel(gone.id)
-    const show = async (job: string): Promise<unknown> => {
-      const link = messageLink({ key: KEY, job, question: 'approve', by: 'ada', until })
-      return (await call('inbox.show', { job, name: 'approve' }, link)).body
+    const show = async (id: string): Promise<unknown> => {
+      const link = messageLink({ key: KEY, job: id, question: 'approve', by: 'ada', until })
+      return (await call('inbox.show', { job: id, name: 'approve' }, link)).body
     }
     expect(await show(late.id)).toMatchObject({ state: 'TIMED_OUT', endedAt: expect.any(String) })
     expect(await show(gone.id)).toMatchObject({ state: 'NOT_ASKED', endedAt: null, answers: [] })

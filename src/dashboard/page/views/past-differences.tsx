@@ -35,7 +35,7 @@ export function Differences({ counts, other, parameters }: DifferencesProps) {
   // In the order of the log, whichever the reader chose first.
   const [first, second] =
     data === null || data.position >= counts.position ? [counts, data] : [data, counts]
-  const names = data === null || data.position >= counts.position ? NAMES : [...NAMES].reverse()
+  const names = data === null || data.position >= counts.position ? NAMES : NAMES.toReversed()
   const [early, late] = other === null ? ['Then', 'Now'] : names
   return (
     <section aria-labelledby="changed">

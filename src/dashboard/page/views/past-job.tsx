@@ -159,7 +159,7 @@ interface JobAtProps {
 }
 
 interface TwoMoments {
-  readonly then: JobThen
+  readonly shown: JobThen
   /** Null: there was no such job then. */
   readonly other: JobThen | null
 }
@@ -175,11 +175,11 @@ function JobAt({ job, item, before, parameters }: JobAtProps) {
         ? null
         : momentOf(before))
   const ask = async (ended: AbortSignal): Promise<TwoMoments> => {
-    const [then, compared] = await Promise.all([
+    const [own, compared] = await Promise.all([
       call('past.show', { job, ...momentOf(item) }, ended),
       other === null ? null : call('past.show', { job, ...other }, ended).catch(() => null),
     ])
-    return { then, other: compared }
+    return { shown: own, other: compared }
   }
   const key = JSON.stringify([job, momentOf(item), isNow ? 'now' : other])
   const { data, problem } = useLive(key, ask, ONCE)
@@ -207,16 +207,16 @@ function JobAt({ job, item, before, parameters }: JobAtProps) {
         <FieldTable
           fields={
             isEarlier
-              ? changedFields(kept.then, kept.other)
-              : changedFields(kept.other ?? {}, kept.then)
+              ? changedFields(kept.shown, kept.other)
+              : changedFields(kept.other ?? {}, kept.shown)
           }
         />
       </section>
       <section aria-labelledby="whole">
         <h2 id="whole">
-          The job as it was <State state={kept.then.state} />
+          The job as it was <State state={kept.shown.state} />
         </h2>
-        <JsonBlock value={kept.then} label="The job as it was" />
+        <JsonBlock value={kept.shown} label="The job as it was" />
       </section>
     </div>
   )

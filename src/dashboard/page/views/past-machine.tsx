@@ -143,7 +143,7 @@ function MachineScrubber({ parameters, seen }: ScrubProps) {
       }
     >
       {position !== null && <span class="position">entry {countText(position)}</span>}
-      <a class="button" href={linkTo('past', { ...without(parameters), time: null })}>
+      <a class="button" href={linkTo('past', { ...parameters, time: null, position: null })}>
         Now
       </a>
       {position !== null && (
@@ -197,13 +197,12 @@ export function momentText(time: number, now: number): string {
   return `${day}${clock}.${ms} (${agoText(time, now)})`
 }
 
-function isoDay(date: Date): string {
-  const two = (part: number): string => String(part).padStart(2, '0')
-  return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`
+function two(part: number): string {
+  return String(part).padStart(2, '0')
 }
 
-function without({ time: _, position: __, ...others }: RouteParameters): RouteParameters {
-  return others
+function isoDay(date: Date): string {
+  return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`
 }
 
 interface JobsProps {

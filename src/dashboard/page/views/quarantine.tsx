@@ -188,26 +188,29 @@ function editAction({ fingerprint, title }: Selected): Action {
   }
 }
 
+function opening(next: Action): () => void {
+  return () => {
+    action.value = next
+  }
+}
+
 function Buttons({ of }: { readonly of: Selected }) {
   const isAll = of.fingerprint === null
   const which = isAll ? 'all' : 'them'
-  const open = (next: Action) => () => {
-    action.value = next
-  }
   return (
     <>
       {may('bulk.events') && (
-        <button type="button" onClick={open(manyAction('redrive', of))}>
+        <button type="button" onClick={opening(manyAction('redrive', of))}>
           Retry {which}…
         </button>
       )}
       {may('quarantine.redrive') && !isAll && (
-        <button type="button" onClick={open(editAction(of))}>
+        <button type="button" onClick={opening(editAction(of))}>
           Edit input…
         </button>
       )}
       {may('bulk.events') && (
-        <button type="button" onClick={open(manyAction('discard', of))}>
+        <button type="button" onClick={opening(manyAction('discard', of))}>
           Discard {which}…
         </button>
       )}

@@ -117,7 +117,7 @@ class FormReader {
       const { $ref, anyOf, oneOf, type } = schema
       if (Array.isArray(type) && type.includes('null')) {
         const others = type.filter((one) => one !== 'null')
-        schema = { ...schema, type: others.length === 1 ? others[0] : others }
+        schema = merged(schema, { type: others.length === 1 ? others[0] : others })
         isNullable = true
         continue
       }
@@ -125,9 +125,9 @@ class FormReader {
       const others = some.filter((one) => !isObject(one) || one['type'] !== 'null')
       if (others.length === 1) {
         isNullable ||= some.length > 1
-        schema = { ...without(schema, 'anyOf', 'oneOf'), ...(others[0] as Schema) }
+        schema = merged(without(schema, 'anyOf', 'oneOf'), others[0] as Schema)
       } else if (typeof $ref === 'string') {
-        schema = { ...this.#referenced($ref), ...without(schema, '$ref') }
+        schema = merged(this.#referenced($ref), without(schema, '$ref'))
       } else break
     }
     return { schema, isNullable }
@@ -180,10 +180,9 @@ function choicesOf(schema: Schema): readonly Choice[] | null {
   if (only !== undefined) return [choiceOf(only)]
   const some = listOf(oneOf ?? anyOf)
   if (some.length > 0 && some.every((one) => isObject(one) && 'const' in one)) {
-    return (some as readonly Schema[]).map(({ const: value, title }) => ({
-      ...choiceOf(value),
-      ...(typeof title === 'string' ? { label: title } : {}),
-    }))
+    return (some as readonly Schema[]).map(({ const: value, title }) =>
+      typeof title === 'string' ? { label: title, value } : choiceOf(value),
+    )
   }
   if (type !== 'boolean') return null
   return [
@@ -321,6 +320,11 @@ function within(path: string, step: string): string {
 
 function without(schema: Schema, ...words: readonly string[]): Schema {
   return Object.fromEntries(Object.entries(schema).filter(([word]) => !words.includes(word)))
+}
+
+/** What the second says holds. */
+function merged(schema: Schema, more: Schema): Schema {
+  return { ...schema, ...more }
 }
 
 function isObject(value: unknown): value is Schema {
