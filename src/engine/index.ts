@@ -14,7 +14,6 @@ export type { Broken, Health, OutageInfo, StalledInfo, Unserved } from './inspec
 export type { EngineMetrics } from './inspect/engine-metrics.ts'
 export type { HolderInfo } from './inspect/holder-info.ts'
 export type { JobList, JobListItem, ListFilter } from './client/job-list.ts'
-export type { AskedQuestion, QuestionState } from './messages/asked-question.ts'
 export type {
   AnswerOptions,
   InboxFilter,

@@ -6,7 +6,6 @@
  */
 import { signal } from '@preact/signals'
 import type {
-  AskedQuestion,
   Counts,
   ExecutionsPage,
   Explanation,
@@ -22,6 +21,7 @@ import type {
   ScheduleInfo,
   WorkerInfo,
 } from '../../engine/index.ts'
+import type { AskedQuestion } from '../../engine/messages/asked-question.ts'
 import type { JobState } from '../../kernel/index.ts'
 import type { OperationInput, OperationName } from '../../protocol/index.ts'
 import { OPERATIONS, pathOf } from '../../protocol/index.ts'

@@ -43,10 +43,10 @@ export async function askedQuestion(
   return { job: id, type: view.job.spec.type, name, ...found }
 }
 
-type Found = Omit<AskedQuestion, 'job' | 'type' | 'name'>
+type FoundQuestion = Omit<AskedQuestion, 'job' | 'type' | 'name'>
 
 /** Null: the task never asked it, or its record is gone. */
-function questionOf(job: Job, task: Task, name: string, now: number): Found | null {
+function questionOf(job: Job, task: Task, name: string, now: number): FoundQuestion | null {
   const waits = (task.waiting?.waits ?? []).filter((one) => isOf(one, name))
   const [first] = waits
   if (first === undefined) return null

@@ -7,15 +7,15 @@ import { useId, useRef, useState } from 'preact/hooks'
 import { messageOf } from '../api.ts'
 import { Problem } from '../parts.tsx'
 import { seen } from '../safe-text.ts'
-import type { Filled, FormPart, GroupPart, ListPart, ValueField } from './question-form.ts'
+import type { FilledForm, FormPart, GroupPart, ListPart, ValueField } from './question-form.ts'
 import { filledIn, formOf, itemCount, readForm, withItem, withoutItem } from './question-form.ts'
 
 interface FormState {
   /** Of all fields, before their paths. */
   readonly id: string
-  readonly filled: Filled
+  readonly filled: FilledForm
   readonly problems: Readonly<Record<string, string>>
-  readonly change: (filled: Filled) => void
+  readonly change: (filled: FilledForm) => void
 }
 
 export interface AnswerFormProps {
@@ -36,7 +36,7 @@ export function AnswerForm(props: AnswerFormProps) {
   const { schema, who, label = 'Answer', isFixed = false, send } = props
   const id = useId()
   const form = useRef<HTMLFormElement>(null)
-  const [filled, setFilled] = useState<Filled>({})
+  const [filled, setFilled] = useState<FilledForm>({})
   const [problems, setProblems] = useState<Readonly<Record<string, string>>>({})
   const [refused, setRefused] = useState<string | null>(null)
   const [reason, setReason] = useState('')

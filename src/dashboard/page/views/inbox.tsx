@@ -12,7 +12,7 @@ import type { RouteParameters } from '../route.ts'
 import { goTo, linkTo } from '../route.ts'
 import { actorName, keepName, may, reader } from '../session.ts'
 import { AnswerForm } from './answer-form.tsx'
-import type { Question } from './question.tsx'
+import type { ShownQuestion } from './question.tsx'
 import { GivenInput, QuestionFacts } from './question.tsx'
 
 /** Each has a form: more of them at once are hard to look over. */
@@ -74,7 +74,7 @@ export function InboxView({ parameters }: { readonly parameters: RouteParameters
 interface FilterProps {
   readonly who: string
   readonly type: string
-  readonly questions: readonly Question[]
+  readonly questions: readonly ShownQuestion[]
 }
 
 function InboxFilter({ who, type, questions }: FilterProps) {
@@ -121,7 +121,7 @@ function InboxFilter({ who, type, questions }: FilterProps) {
   )
 }
 
-function QuestionCard({ of }: { readonly of: Question }) {
+function QuestionCard({ of }: { readonly of: ShownQuestion }) {
   const send = async (value: unknown, reason: string): Promise<void> => {
     const { job, name, stage, segment } = of
     const by = actorName.value.trim()

@@ -45,7 +45,7 @@ export function LinkView() {
   if (terms.untilMs < serverNow()) {
     return (
       <Notice title="This link has expired">
-        It was of use until <Time at={new Date(terms.untilMs).toISOString()} />. Ask for a new one.
+        Its time was over <Time at={new Date(terms.untilMs).toISOString()} />. Ask for a new one.
       </Notice>
     )
   }

@@ -14,7 +14,7 @@ import { linkTo } from '../route.ts'
 import { may } from '../session.ts'
 import type { PastMoment } from './past-moment.ts'
 
-type Counts = AnswerOf<'past.counts'>
+export type PastCounts = AnswerOf<'past.counts'>
 
 /** Of more, what was written between two moments is not read. */
 const MOST_BETWEEN = 5_000
@@ -22,7 +22,7 @@ const MOST_JOBS = 12
 const COMING_MS = 60_000
 
 interface DifferencesProps {
-  readonly counts: Counts
+  readonly counts: PastCounts
   /** Null: now. */
   readonly other: PastMoment | null
   readonly parameters: RouteParameters
@@ -35,8 +35,7 @@ export function Differences({ counts, other, parameters }: DifferencesProps) {
   // In the order of the log, whichever the reader chose first.
   const [first, second] =
     data === null || data.position >= counts.position ? [counts, data] : [data, counts]
-  const names = data === null || data.position >= counts.position ? NAMES : NAMES.toReversed()
-  const [early, late] = other === null ? ['Then', 'Now'] : names
+  const [early, late] = other === null ? ['Then', 'Now'] : ['Earlier', 'Later']
   return (
     <section aria-labelledby="changed">
       <h2 id="changed">{other === null ? 'Then and now' : 'Between the two moments'}</h2>
@@ -61,12 +60,9 @@ export function Differences({ counts, other, parameters }: DifferencesProps) {
   )
 }
 
-/** The moment that is shown, and the one that it is compared with. */
-const NAMES = ['Here', 'There'] as const
-
 interface StateTableProps {
-  readonly first: Counts
-  readonly second: Counts
+  readonly first: PastCounts
+  readonly second: PastCounts
   readonly names: readonly (string | undefined)[]
   readonly parameters: RouteParameters
 }

@@ -17,16 +17,15 @@ import { Cell, Empty, Problem, State, Table, Text, Time, Waiting } from '../part
 import type { RouteParameters } from '../route.ts'
 import { goTo, linkTo } from '../route.ts'
 import { may } from '../session.ts'
+import type { PastCounts } from './past-differences.tsx'
 import { Differences } from './past-differences.tsx'
 import { PastEntries } from './past-entries.tsx'
 import type { PastMoment } from './past-moment.ts'
 import { momentIn, otherMomentIn, withMoment } from './past-moment.ts'
 import { Scrubber } from './past-scrubber.tsx'
 
-type Counts = AnswerOf<'past.counts'>
-
 export interface SeenMoment {
-  readonly counts: Counts
+  readonly counts: PastCounts
   readonly list: AnswerOf<'past.list'>
   /** Around it, in order; empty where the reader may not watch. */
   readonly around: readonly LogEntry[]

@@ -244,10 +244,10 @@ function Samples({ fingerprint }: { readonly fingerprint: string }) {
   )
 }
 
-type ListedJob = AnswerOf<'jobs.list'>['jobs'][number]
+type SampleJob = AnswerOf<'jobs.list'>['jobs'][number]
 
 /** What it was given is read when it is to be edited: it may be large. */
-function EditButton({ job: { id, attempt } }: { readonly job: ListedJob }) {
+function EditButton({ job: { id, attempt } }: { readonly job: SampleJob }) {
   const [problem, setProblem] = useState<string | null>(null)
   const edit = async (): Promise<void> => {
     try {

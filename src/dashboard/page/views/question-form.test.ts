@@ -1,13 +1,13 @@
 /** Forms from JSON Schema: what they ask, what follows from what was filled in, and what is wrong with it. */
 import { expect, it } from 'vitest'
-import type { Filled, FormPart, ListPart, ValueField } from './question-form.ts'
+import type { FilledForm, FormPart, ListPart, ValueField } from './question-form.ts'
 import { formOf, readForm, withItem, withoutItem } from './question-form.ts'
 
 function fieldsOf(part: FormPart): FormPart[] {
   return part.kind === 'group' ? part.parts.flatMap((one) => fieldsOf(one.part)) : [part]
 }
 
-function read(schema: object | null, filled: Filled): unknown {
+function read(schema: object | null, filled: FilledForm): unknown {
   return readForm(formOf(schema), schema, filled)
 }
 

@@ -7,10 +7,10 @@
  */
 import { jsonSchemaIssues } from '../../../definition/json-schema.ts'
 
-type Schema = Readonly<Record<string, unknown>>
+type FormSchema = Readonly<Record<string, unknown>>
 
 /** What was filled in, by path; of a list, how many items it has, by its path and '#'. */
-export type Filled = Readonly<Record<string, string>>
+export type FilledForm = Readonly<Record<string, string>>
 
 interface Part {
   /** Of properties and items, with dots between them; empty: the whole answer. */
@@ -66,10 +66,10 @@ export function formOf(schema: object | null): FormPart {
 }
 
 class FormReader {
-  readonly #root: Schema
+  readonly #root: FormSchema
 
   constructor(root: object) {
-    this.#root = root as Schema
+    this.#root = root as FormSchema
   }
 
   part(given: unknown, path: string, name: string, isNeeded: boolean, depth: number): FormPart {
@@ -90,15 +90,15 @@ class FormReader {
     return valueField(schema, common, isNullable)
   }
 
-  #properties(schema: Schema, path: string, depth: number): GroupPart['parts'] {
+  #properties(schema: FormSchema, path: string, depth: number): GroupPart['parts'] {
     const needed = listOf(schema['required'])
-    return Object.entries(schema['properties'] as Schema).map(([name, one]) => ({
+    return Object.entries(schema['properties'] as FormSchema).map(([name, one]) => ({
       name,
       part: this.part(one, within(path, name), name, needed.includes(name), depth + 1),
     }))
   }
 
-  #list(schema: Schema, common: Part, depth: number): ListPart {
+  #list(schema: FormSchema, common: Part, depth: number): ListPart {
     const { items, minItems, maxItems } = schema
     return {
       ...common,
@@ -110,7 +110,7 @@ class FormReader {
   }
 
   /** Behind its references, and without the null that it may be instead. */
-  #resolved(given: unknown): { schema: Schema; isNullable: boolean } {
+  #resolved(given: unknown): { schema: FormSchema; isNullable: boolean } {
     let schema = isObject(given) ? given : {}
     let isNullable = false
     for (let i = 0; i < MOST_REFERENCES; i++) {
@@ -125,7 +125,7 @@ class FormReader {
       const others = some.filter((one) => !isObject(one) || one['type'] !== 'null')
       if (others.length === 1) {
         isNullable ||= some.length > 1
-        schema = merged(without(schema, 'anyOf', 'oneOf'), others[0] as Schema)
+        schema = merged(without(schema, 'anyOf', 'oneOf'), others[0] as FormSchema)
       } else if (typeof $ref === 'string') {
         schema = merged(this.#referenced($ref), without(schema, '$ref'))
       } else break
@@ -133,7 +133,7 @@ class FormReader {
     return { schema, isNullable }
   }
 
-  #referenced(reference: string): Schema {
+  #referenced(reference: string): FormSchema {
     let found: unknown = reference.startsWith('#/') ? this.#root : {}
     for (const step of reference.split('/').slice(1)) {
       found = isObject(found) ? found[decodeURIComponent(step)] : {}
@@ -142,7 +142,7 @@ class FormReader {
   }
 }
 
-function valueField(schema: Schema, common: Part, isNullable: boolean): ValueField {
+function valueField(schema: FormSchema, common: Part, isNullable: boolean): ValueField {
   const choices = choicesOf(schema) ?? []
   const { kind, inputMode } = choices.length > 0 ? CHOICE : kindOf(schema)
   const { default: first } = schema
@@ -161,7 +161,7 @@ function valueField(schema: Schema, common: Part, isNullable: boolean): ValueFie
 
 const CHOICE = { kind: 'choice', inputMode: 'text' } as const
 
-function kindOf(schema: Schema): Pick<ValueField, 'kind' | 'inputMode'> {
+function kindOf(schema: FormSchema): Pick<ValueField, 'kind' | 'inputMode'> {
   const { type, format, maxLength } = schema
   if (type === 'integer') return { kind: 'integer', inputMode: 'numeric' }
   if (type === 'number') return { kind: 'number', inputMode: 'decimal' }
@@ -174,13 +174,13 @@ function kindOf(schema: Schema): Pick<ValueField, 'kind' | 'inputMode'> {
 }
 
 /** A truth is chosen as yes or no, so that none is given by not looking. Null: it is no choice. */
-function choicesOf(schema: Schema): readonly Choice[] | null {
+function choicesOf(schema: FormSchema): readonly Choice[] | null {
   const { type, enum: allowed, const: only, oneOf, anyOf } = schema
   if (Array.isArray(allowed)) return allowed.map(choiceOf)
   if (only !== undefined) return [choiceOf(only)]
   const some = listOf(oneOf ?? anyOf)
   if (some.length > 0 && some.every((one) => isObject(one) && 'const' in one)) {
-    return (some as readonly Schema[]).map(({ const: value, title }) =>
+    return (some as readonly FormSchema[]).map(({ const: value, title }) =>
       typeof title === 'string' ? { label: title, value } : choiceOf(value),
     )
   }
@@ -195,20 +195,20 @@ function choiceOf(value: unknown): Choice {
   return { label: typeof value === 'string' ? value : JSON.stringify(value), value }
 }
 
-export function filledIn(field: ValueField, filled: Filled): string {
+export function filledIn(field: ValueField, filled: FilledForm): string {
   return filled[field.path] ?? field.initial
 }
 
-export function itemCount({ path, least }: ListPart, filled: Filled): number {
+export function itemCount({ path, least }: ListPart, filled: FilledForm): number {
   return Number(filled[`${path}#`] ?? least)
 }
 
-export function withItem(list: ListPart, filled: Filled): Filled {
+export function withItem(list: ListPart, filled: FilledForm): FilledForm {
   return { ...filled, [`${list.path}#`]: `${itemCount(list, filled) + 1}` }
 }
 
 /** What stands behind it moves up. */
-export function withoutItem(list: ListPart, filled: Filled, index: number): Filled {
+export function withoutItem(list: ListPart, filled: FilledForm, index: number): FilledForm {
   const left: Record<string, string> = {}
   const before = list.path === '' ? '' : `${list.path}.`
   for (const [path, text] of Object.entries(filled)) {
@@ -221,7 +221,7 @@ export function withoutItem(list: ListPart, filled: Filled, index: number): Fill
 }
 
 /** The answer, checked by its schema. */
-export function readForm(form: FormPart, schema: object | null, filled: Filled): ReadForm {
+export function readForm(form: FormPart, schema: object | null, filled: FilledForm): ReadForm {
   const reading = new FormReading(filled)
   const value = reading.valueOf(form)
   if (Object.keys(reading.problems).length > 0) return { problems: reading.problems }
@@ -238,9 +238,9 @@ const NUMBER = /^-?\d+(\.\d+)?(e[+-]?\d+)?$/i
 
 class FormReading {
   readonly problems: Record<string, string> = {}
-  readonly #filled: Filled
+  readonly #filled: FilledForm
 
-  constructor(filled: Filled) {
+  constructor(filled: FilledForm) {
     this.#filled = filled
   }
 
@@ -318,16 +318,16 @@ function within(path: string, step: string): string {
   return path === '' ? step : `${path}.${step}`
 }
 
-function without(schema: Schema, ...words: readonly string[]): Schema {
+function without(schema: FormSchema, ...words: readonly string[]): FormSchema {
   return Object.fromEntries(Object.entries(schema).filter(([word]) => !words.includes(word)))
 }
 
 /** What the second says holds. */
-function merged(schema: Schema, more: Schema): Schema {
+function merged(schema: FormSchema, more: FormSchema): FormSchema {
   return { ...schema, ...more }
 }
 
-function isObject(value: unknown): value is Schema {
+function isObject(value: unknown): value is FormSchema {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 

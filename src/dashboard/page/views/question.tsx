@@ -7,10 +7,16 @@ import { JobLink, JsonBlock, Problem, Since, Text, Time, Waiting } from '../part
 import { useState } from 'preact/hooks'
 import { may } from '../session.ts'
 
-export type Question = AnswerOf<'inbox.list'>['questions'][number]
+export type ShownQuestion = AnswerOf<'inbox.list'>['questions'][number]
 
 /** `hasJob`: its reader may look at the job. */
-export function QuestionFacts({ of, hasJob }: { readonly of: Question; readonly hasJob: boolean }) {
+export function QuestionFacts({
+  of,
+  hasJob,
+}: {
+  readonly of: ShownQuestion
+  readonly hasJob: boolean
+}) {
   return (
     <ul class="chips">
       <li>
