@@ -557,6 +557,8 @@ export interface PastJob {
 export interface StoreSnapshot {
   /** When states are derived: the time that was asked for, or that of the entry at the position. */
   readonly time: number
+  /** Up to and with which entries it goes: that of the newest of them, or of what stands between it and the next; 0: of none. */
+  position(): Promise<number>
   /** Null: there was none then, or it was forgotten by then. */
   job(id: string): Promise<PastJob | null>
   /** Every job that there was, in order of submission, in memory that does not grow with their number. */
