@@ -41,19 +41,17 @@ function OpenDialog({ of }: { readonly of: Action }) {
   const [problem, setProblem] = useState<string | null>(null)
   const [report, setReport] = useState<InJson<BulkReport> | null>(null)
   const [isBusy, setIsBusy] = useState(false)
-  const ended = useRef(new AbortController())
-  const meant = useRef(0)
+  /** How many jobs the preview found. */
+  const [total, setTotal] = useState<number | null>(null)
+  const stop = useRef(new AbortController())
   // AFTER the event that asked for it is over: the same press of Enter must not send the form.
   useEffect(() => dialog.current?.showModal(), [])
   // At once: that it is closed is told later, when the reader may have begun something else.
   const leave = (event: Event): void => {
     event.preventDefault()
+    stop.current.abort()
     dialog.current?.close()
     action.value = null
-  }
-  // The browser may close it without asking.
-  const onClose = (): void => {
-    if (dialog.current !== null) action.value = null
   }
   const fill = (name: string, value: string): void =>
     setFilled((was) => ({ ...was, [name]: value }))
@@ -61,17 +59,11 @@ function OpenDialog({ of }: { readonly of: Action }) {
     setProblem(null)
     setIsBusy(true)
     try {
-      ended.current = new AbortController()
-      await perform(of, inputOf(of, filled), setReport, ended.current.signal)
+      await perform(of, inputOf(of, filled), setReport, stop.current.signal)
       // Closed, it gives the focus back to where the reader was.
       dialog.current?.close()
       action.value = null
     } catch (error) {
-      if (ended.current.signal.aborted) {
-        setIsBusy(false)
-        changes.value += 1
-        return setProblem('It was stopped. What was done stays; the rest is as it was.')
-      }
       const isOpen = error instanceof NotReached
       setProblem(isOpen ? `${error.message} It may have been done, or not.` : messageOf(error))
     }
@@ -79,7 +71,13 @@ function OpenDialog({ of }: { readonly of: Action }) {
     changes.value += 1
   }
   return (
-    <dialog ref={dialog} aria-labelledby="action-title" onCancel={leave} onClose={onClose}>
+    <dialog
+      ref={dialog}
+      aria-labelledby="action-title"
+      onCancel={leave}
+      // The browser may close it without asking.
+      onClose={(event) => dialog.current !== null && leave(event)}
+    >
       <form
         method="dialog"
         onSubmit={(event) => {
@@ -89,32 +87,48 @@ function OpenDialog({ of }: { readonly of: Action }) {
       >
         <h2 id="action-title">{seen(of.title)}</h2>
         <p>{of.says}</p>
-        {of.preview !== undefined && (
-          <Preview of={of} filled={filled} onMatched={(count) => (meant.current = count)} />
-        )}
+        {of.preview !== undefined && <Preview of={of} filled={filled} onTotal={setTotal} />}
         {(of.fields ?? []).map((field) => (
           <FieldInput key={field.name} field={field} filled={filled} fill={fill} />
         ))}
         {of.isPlain !== true && <WhoAndWhy filled={filled} fill={fill} />}
         <CommandOf of={of} filled={filled} />
-        {report !== null && <Report of={report} meant={meant.current} />}
+        {report !== null && <Progress report={report} total={total} />}
         <Problem problem={problem} />
         <div class="buttons">
-          {isBusy && of.progress !== undefined ? (
-            <button type="button" onClick={() => ended.current.abort()}>
-              Stop
-            </button>
-          ) : (
-            <button type="button" onClick={leave}>
-              Leave it
-            </button>
-          )}
+          <button type="button" onClick={leave}>
+            {isBusy && of.progress !== undefined ? 'Stop here' : 'Leave it'}
+          </button>
           <button type="submit" class={of.isGrave === true ? 'grave' : 'main'} disabled={isBusy}>
             {isBusy ? 'Working…' : 'Do it'}
           </button>
         </div>
       </form>
     </dialog>
+  )
+}
+
+/** The server tells of those that it has come to: how many there are, the preview knew. */
+function Progress({
+  report,
+  total,
+}: {
+  report: InJson<BulkReport>
+  readonly total: number | null
+}) {
+  const all = Math.max(total ?? 0, report.matched)
+  return (
+    <div class="progress" role="status">
+      <progress
+        max={Math.max(1, all)}
+        value={report.done + report.left}
+        aria-label="How far it is"
+      />
+      <p>
+        {countText(report.done)} of {countText(all)} are done
+        {report.left > 0 && `, ${countText(report.left)} were left as they are`}.
+      </p>
+    </div>
   )
 }
 
@@ -128,28 +142,12 @@ async function perform(
     of.progress === undefined
       ? await call(of.operation, input as never)
       : await follow<InJson<BulkReport>>(of.progress, input, onReport, ended)
+  if (of.progress !== undefined && ended.aborted) {
+    announcement.value = `${of.title}: stopped. What was done stays, the rest is as it was.`
+    return
+  }
   announcement.value = `${of.title}: ${doneText(answer)}`
   of.onDone?.(answer)
-}
-
-/** Jobs are looked for as it goes: how many there are, the preview said. */
-function Report({
-  of: { done, left, matched },
-  meant,
-}: {
-  readonly of: InJson<BulkReport>
-  readonly meant: number
-}) {
-  const all = Math.max(1, meant, matched)
-  return (
-    <div role="status">
-      <progress max={all} value={done + left} aria-label="How far it is" />
-      <p>
-        {countText(done)} of {countText(all)} are done
-        {left > 0 && `, ${countText(left)} were left as they are`}.
-      </p>
-    </div>
-  )
 }
 
 function doneText(answer: unknown): string {
@@ -238,11 +236,11 @@ export function FieldInput({ field, filled, fill }: FieldProps) {
 function Preview({
   of,
   filled,
-  onMatched,
+  onTotal,
 }: {
   readonly of: Action
   readonly filled: Filled
-  readonly onMatched: (count: number) => void
+  readonly onTotal: (total: number) => void
 }) {
   const [report, setReport] = useState<InJson<BulkReport> | null>(null)
   const [becomes, setBecomes] = useState<readonly string[]>([])
@@ -261,8 +259,8 @@ function Preview({
         const input = { ...preview.input, ...fields }
         const found = await call(preview.operation, input as never, ended.signal)
         setBecomes((await preview.changes?.(ended.signal)) ?? [])
-        onMatched(found.matched)
         setReport(found)
+        onTotal(found.matched)
         setProblem(null)
       } catch (error) {
         if (!ended.signal.aborted) setProblem(messageOf(error))

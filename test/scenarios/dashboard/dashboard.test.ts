@@ -196,7 +196,7 @@ describe('actions of the dashboard', () => {
     const asked = await pawl.submit(refund, { order: 'B-2', cents: 100 })
     await go('inbox')
     const card = page.locator('.question', { hasText: 'order B-2' })
-    await card.getByLabel('Refund it').selectOption('yes')
+    await card.getByLabel('Yes').check()
     await card.getByLabel('Your name').fill('ada')
     await card.getByRole('button', { name: 'Answer' }).click()
     await card.waitFor({ state: 'detached' })
