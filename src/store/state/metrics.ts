@@ -10,10 +10,13 @@ import type {
   JobSubmitted,
   PendingWait,
   Rejection,
+  Task,
   TaskEntry,
 } from '../../kernel/index.ts'
 import type { Distribution, Metrics, Traffic } from '../store.ts'
 import { typeOf } from './job-with-stored-spec.ts'
+import type { StatesAround } from './state-moves.ts'
+import { statesAround, statesBefore, StateMoves } from './state-moves.ts'
 import type { TaskSnapshot } from './task-snapshot.ts'
 
 /** Beyond this many pairs of type and queue, those that come are counted together. */
@@ -25,6 +28,7 @@ export class Meters {
   #since = 0
   readonly #entries: Record<string, number> = {}
   readonly #refused: Record<string, number> = {}
+  readonly #moves = new StateMoves()
   readonly #byQueue = new Map<string, Map<string, Meter>>()
   #unknown = 0
   readonly #suspensions = { sleep: 0, message: 0, question: 0, call: 0 }
@@ -35,6 +39,7 @@ export class Meters {
   /** `count`: of submits that are alike, at once. */
   submitted(entry: JobSubmitted, count = 1): void {
     this.#note(entry, count)
+    this.#moves.submitted(entry, count)
     const { type, policy, stages } = entry.spec
     this.#meter(policy?.queue ?? stages?.[0]?.policy.queue ?? '', type).submitted += count
   }
@@ -80,6 +85,20 @@ export class Meters {
     }
   }
 
+  /** What the change does to the state of the task, if it has one. */
+  countMove<T>(job: Job | null, task: Task | null, now: number, change: () => T): T {
+    if (job === null || task === null) return change()
+    const before = statesBefore(job, task, now)
+    const changed = change()
+    this.moved(job.task === null, statesAround(before, job, task, now))
+    return changed
+  }
+
+  /** What an entry did to the state of a plain job, or of a segment. */
+  moved(isSegment: boolean, states: StatesAround): void {
+    this.#moves.changed(isSegment, states)
+  }
+
   changed(entry: Entry): void {
     this.#note(entry)
   }
@@ -98,6 +117,7 @@ export class Meters {
       now,
       since: this.#since === 0 ? now : this.#since,
       entries: { ...this.#entries },
+      moves: this.#moves.moves,
       refused: { ...this.#refused },
       traffic,
       durableUs: this.durableUs.distribution,
