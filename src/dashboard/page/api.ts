@@ -11,12 +11,13 @@ import type {
   Explanation,
   BulkReport,
   HistoryItem,
-  InboxItem,
+  InboxPage,
   JobInfo,
   JobList,
   EngineMetrics,
   Health,
   QuarantineItem,
+  QueueInfo,
   QueueListItem,
   ScheduleInfo,
   WorkerInfo,
@@ -42,6 +43,16 @@ export interface PastCountsOf {
   readonly states: Readonly<Record<JobState, number>>
 }
 
+/** As the store says it: its times are numbers. */
+interface LimitInUse {
+  readonly held: number
+  /** When the bucket of its rate is full again, in steps of 1/1024 ms; 0: it is full. */
+  readonly fullAt: number
+  readonly holders: readonly (Omit<QueueInfo['holders'][number], 'since'> & {
+    readonly since: number
+  })[]
+}
+
 interface AnswerTypes {
   caller: { name: string; seesPayloads: boolean; operations: string[] }
   counts: Counts
@@ -54,9 +65,12 @@ interface AnswerTypes {
   'jobs.history': { items: HistoryItem[] }
   'jobs.rerun': { job: string }
   'queues.list': { queues: QueueListItem[] }
+  'queues.show': QueueInfo
+  'limits.show': LimitInUse
+  'schedules.show': ScheduleInfo & { nextTimes: Date[] }
   'schedules.list': { schedules: ScheduleInfo[] }
   'workers.list': { workers: WorkerInfo[] }
-  'inbox.list': { questions: InboxItem[] }
+  'inbox.list': InboxPage
   'quarantine.list': { jobs: QuarantineItem[]; next: number | null }
   'quarantine.redrive': BulkReport
   'quarantine.discard': BulkReport
