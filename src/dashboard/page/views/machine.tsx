@@ -191,7 +191,12 @@ function Arrow({ move, isPointed }: { readonly move: Move; readonly isPointed: b
   const width = isTaken ? Math.min(MOST_WIDTH, 2.5 + Math.log2(1 + rate)) : undefined
   return (
     <g class={`move ${kind}`}>
-      <path class="arrow" d={path} stroke-width={width} marker-end={`url(#tip-${kind})`}>
+      <path
+        class="arrow"
+        d={path}
+        style={width === undefined ? undefined : { strokeWidth: width }}
+        marker-end={`url(#tip-${kind})`}
+      >
         <title>{`${from ?? 'submitted'} → ${to}${isTaken ? `, ${rateText(rate)} a second` : ''}`}</title>
       </path>
       {isTaken && <path class={rate >= 10 ? 'stream quick' : 'stream'} d={path} />}

@@ -130,8 +130,8 @@ function OverTime() {
         <LineChart label="Failures, a second" times={times} lines={failures} valueText={rateText} />
       </div>
       <p class="aside">
-        What the process that was asked did while this page has been open, in its quarter of an
-        hour. Point at a line, or use the arrow keys.
+        What the process that was asked did while this page has been open, for the last quarter of
+        an hour at most. Point at a line, or use the arrow keys.
       </p>
     </section>
   )
@@ -347,9 +347,9 @@ function Examined({ health }: { readonly health: NonNullable<SeenOverview['healt
   const isSound = health.broken.length === 0
   return (
     <p class={isSound ? 'verdict well' : 'verdict bad'}>
-      <strong>{isSound ? 'All invariants hold.' : 'Not all invariants hold.'}</strong> The last
-      round through all jobs was over <Time at={lastRoundAt} />. It was round {countText(rounds)};{' '}
-      {countText(jobs)} jobs were examined in all of them.
+      <strong>{isSound ? 'All invariants hold.' : 'Not all invariants hold.'}</strong> Last
+      verified: <Time at={lastRoundAt} />, in round {countText(rounds)} through all jobs.{' '}
+      {countText(jobs)} jobs were examined in all rounds.
     </p>
   )
 }
