@@ -282,8 +282,8 @@ function Tips() {
           viewBox="0 0 8 8"
           refX="7"
           refY="4"
-          markerWidth="11"
-          markerHeight="11"
+          markerWidth={kind === 'taken' ? 15 : 11}
+          markerHeight={kind === 'taken' ? 15 : 11}
           markerUnits="userSpaceOnUse"
           orient="auto-start-reverse"
         >
