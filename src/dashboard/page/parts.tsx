@@ -2,8 +2,10 @@
  * Small parts that several views show: states, times, texts of jobs, and what is not there.
  */
 import type { ComponentChildren } from 'preact'
-import { useState } from 'preact/hooks'
+import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 import type { JobState } from '../../kernel/index.ts'
+import type { Action } from './action.ts'
+import { action } from './action.ts'
 import { serverNow } from './clock.ts'
 import { agoText, durationText } from './duration-text.ts'
 import { linkTo } from './route.ts'
@@ -100,20 +102,25 @@ export function Table({
   readonly columns: readonly string[]
   readonly children: ComponentChildren
 }) {
+  const table = useRef<HTMLTableElement>(null)
+  // As cards its parts are no table to some browsers, unless they are called so.
+  useLayoutEffect(() => {
+    for (const row of table.current?.rows ?? []) row.setAttribute('role', 'row')
+  })
   return (
     <div class="scroll">
-      <table>
+      <table ref={table} role="table">
         <caption class="unseen">{label}</caption>
-        <thead>
+        <thead role="rowgroup">
           <tr>
             {columns.map((one) => (
-              <th key={one} scope="col">
+              <th key={one} scope="col" role="columnheader">
                 {one}
               </th>
             ))}
           </tr>
         </thead>
-        <tbody>{children}</tbody>
+        <tbody role="rowgroup">{children}</tbody>
       </table>
     </div>
   )
@@ -129,7 +136,7 @@ export function Cell({
   readonly children: ComponentChildren
 }) {
   return (
-    <td data-of={of} class={number ? 'number' : undefined}>
+    <td data-of={of} role="cell" class={number ? 'number' : undefined}>
       <div>{children}</div>
     </td>
   )
@@ -172,4 +179,31 @@ function copyBySelection(text: string): void {
   area.select()
   document.execCommand('copy')
   area.remove()
+}
+
+/** Each opens the dialog of its action. `of`: whose they are, for readers who hear the page. */
+export function ActionButtons({
+  actions,
+  of,
+}: {
+  readonly actions: readonly (readonly [label: string, one: Action])[]
+  readonly of: string
+}) {
+  return (
+    <div class="buttons">
+      {actions.map(([label, one]) => (
+        <button
+          key={label}
+          type="button"
+          class="small"
+          aria-label={`${label} ${of}`}
+          onClick={() => {
+            action.value = one
+          }}
+        >
+          {label}…
+        </button>
+      ))}
+    </div>
+  )
 }

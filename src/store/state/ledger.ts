@@ -235,12 +235,16 @@ export class Ledger implements Indexes {
     } else if ('segment' in entry) {
       const job = reads.job as Job
       const task = reads.task as Task
-      this.#changeTask(entry, job, task)
+      this.meters.countMove(job, task, this.#now, () => this.#changeTask(entry, job, task))
       this.meters.changedTask(entry, job, this.#snapshot, task.state === 'DEAD', task.policy.queue)
       this.#journal(entry, job)
     } else {
       this.meters.changed(entry)
-      this.#journal(entry, this.apply(entry))
+      const { job } = reads
+      const changed = this.meters.countMove(job, job?.task ?? null, this.#now, () =>
+        this.apply(entry),
+      )
+      this.#journal(entry, changed)
     }
     return decision
   }
