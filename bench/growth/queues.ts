@@ -14,17 +14,11 @@ const MEASURED = 2_000
 const ROUNDS = 5
 const REST_MS = 4_000
 
-const WHY = 'a claim looks into each queue that has something: this is a hundred times as many'
-
 const ran = untilRun()
 const queued = job('queued', { input: typed<number>(), run: ran.note })
 
 export const queues: GrowthRow = {
   sizes: [10, 1_000],
-  known: {
-    'a job of a worker for queues on sqlite': WHY,
-    'a job of a worker for queues on postgres': WHY,
-  },
   async *run(place, sizes) {
     // The first one warms up.
     await measure(place, sizes[0] ?? 0)

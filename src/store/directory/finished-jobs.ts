@@ -31,7 +31,7 @@ import { TableCursor } from './table-cursor.ts'
 import { keepSpec } from '../state/job-with-stored-spec.ts'
 import type { Listed } from '../views/job-pages.ts'
 import { listing } from '../views/job-pages.ts'
-import type { SegmentOutput } from '../views/job-views.ts'
+import type { TaskOutput } from '../views/job-views.ts'
 import { outcomeOf, outputsPage } from '../views/job-views.ts'
 
 /** When so many copies are in memory again, they are evicted. */
@@ -74,7 +74,7 @@ export class FinishedJobs implements FinishedJobSource {
   readonly #readmitted = new Set<Job>()
   readonly #retention = new RetentionPlanner()
   /** Outputs that are being read page by page, of a few jobs: each job is read from its file once. */
-  readonly #paged = new Map<string, readonly (readonly SegmentOutput[])[]>()
+  readonly #paged = new Map<string, readonly (readonly TaskOutput[])[]>()
   /** Whose jobs these are; set once, before anything else happens. */
   ledger!: Ledger
   /** Called for each file whose tables had to be made again. */
@@ -154,8 +154,8 @@ export class FinishedJobs implements FinishedJobSource {
   }
 
   /** By stage, then by segment: very many tasks are never in memory together. */
-  #outputsOf(id: string): SegmentOutput[][] | null {
-    const outputs: SegmentOutput[][] = []
+  #outputsOf(id: string): TaskOutput[][] | null {
+    const outputs: TaskOutput[][] = []
     const record = this.find(id, ({ stage, segment, output }) => {
       ;(outputs[stage] ??= []).push({ segment, output })
       return false
