@@ -456,16 +456,17 @@ export class Ledger implements Indexes {
     const { suspects = true, lastChances = true } = request
     const channels = this.ready.find(request.channels, { suspects: false, lastChances: false })
     const wantsSuspect = suspects && channels.some(({ hasSuspects }) => hasSuspects)
+    const inOrder = this.ready.inOrder(channels)
     const forFirst = wantsSuspect
-      ? this.ready.find(request.channels, { suspects, lastChances })
-      : channels
+      ? this.ready.inOrder(this.ready.find(request.channels, { suspects, lastChances }))
+      : inOrder
     const tasks: Task[] = []
     let refused: Task[] | null = null
     while (tasks.length < most) {
       const isAhead = tasks.length >= max
       const isFirst = tasks.length === 0 && !isAhead
       const task = this.ready.offer(
-        isFirst ? forFirst : channels,
+        isFirst ? forFirst : inOrder,
         isAhead ? this.#isForAhead : undefined,
       )
       if (task === null) break
