@@ -18,6 +18,7 @@ import type {
   EngineMetrics,
   Health,
   QuarantineItem,
+  QueueInfo,
   QueueListItem,
   ScheduleInfo,
   SegmentList,
@@ -47,6 +48,16 @@ export interface PastCountsOf {
   readonly states: Readonly<Record<JobState, number>>
 }
 
+/** As the store says it: its times are numbers. */
+interface LimitInUse {
+  readonly held: number
+  /** When the bucket of its rate is full again, in steps of 1/1024 ms; 0: it is full. */
+  readonly fullAt: number
+  readonly holders: readonly (Omit<QueueInfo['holders'][number], 'since'> & {
+    readonly since: number
+  })[]
+}
+
 interface AnswerTypes {
   caller: { name: string; seesPayloads: boolean; operations: string[] }
   counts: Counts
@@ -62,6 +73,9 @@ interface AnswerTypes {
   'jobs.history': { items: HistoryItem[] }
   'jobs.rerun': { job: string }
   'queues.list': { queues: QueueListItem[] }
+  'queues.show': QueueInfo
+  'limits.show': LimitInUse
+  'schedules.show': ScheduleInfo & { nextTimes: Date[] }
   'schedules.list': { schedules: ScheduleInfo[] }
   'workers.list': { workers: WorkerInfo[] }
   'inbox.list': InboxPage

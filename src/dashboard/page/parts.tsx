@@ -2,8 +2,10 @@
  * Small parts that several views show: states, times, texts of jobs, and what is not there.
  */
 import type { ComponentChildren } from 'preact'
-import { useMemo, useState } from 'preact/hooks'
+import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
 import type { JobState } from '../../kernel/index.ts'
+import type { Action } from './action.ts'
+import { action } from './action.ts'
 import { serverNow } from './clock.ts'
 import { agoText, durationText } from './duration-text.ts'
 import { linkTo } from './route.ts'
@@ -108,13 +110,17 @@ export function Table({
   readonly children: ComponentChildren
 }) {
   const long = isLong ? ({ tabIndex: 0, role: 'group', 'aria-label': label } as const) : {}
+  const table = useRef<HTMLTableElement>(null)
+  // As cards its parts are no table to some browsers, unless they are called so.
+  useLayoutEffect(() => {
+    for (const row of table.current?.rows ?? []) row.setAttribute('role', 'row')
+  })
   return (
     <div class={isLong ? 'scroll long' : 'scroll'} {...long}>
-      {/* Laid out as cards, a table would not be one for readers who hear the page. */}
-      <table role="table" class={cards === undefined ? undefined : `cards-${cards}`}>
+      <table ref={table} role="table" class={cards === undefined ? undefined : `cards-${cards}`}>
         <caption class="unseen">{label}</caption>
         <thead role="rowgroup">
-          <tr role="row">
+          <tr>
             {columns.map((one) => (
               <th key={one} scope="col" role="columnheader">
                 {one}
@@ -187,4 +193,31 @@ function copyBySelection(text: string): void {
   area.select()
   document.execCommand('copy')
   area.remove()
+}
+
+/** Each opens the dialog of its action. `of`: whose they are, for readers who hear the page. */
+export function ActionButtons({
+  actions,
+  of,
+}: {
+  readonly actions: readonly (readonly [label: string, one: Action])[]
+  readonly of: string
+}) {
+  return (
+    <div class="buttons">
+      {actions.map(([label, one]) => (
+        <button
+          key={label}
+          type="button"
+          class="small"
+          aria-label={`${label} ${of}`}
+          onClick={() => {
+            action.value = one
+          }}
+        >
+          {label}…
+        </button>
+      ))}
+    </div>
+  )
 }

@@ -25,12 +25,10 @@ import type { Presence } from '../presence.ts'
 import { CommandCopies, notPlainData } from '../state/command-copies.ts'
 import type { Ledger } from '../state/ledger.ts'
 import { Undecided } from '../state/finished-job-source.ts'
-import type { SegmentsPage } from '../read-model.ts'
 import type {
   Answer,
   AnswerTo,
   Claimed,
-  OutputsPage,
   PositionedEntry,
   Query,
   QueryOf,
@@ -41,7 +39,7 @@ import type {
 } from '../store.ts'
 import { claimedBy } from '../views/claimed.ts'
 import { EntryWatches } from '../views/entry-watch.ts'
-import { outputsPage, segmentsPage, tasksIn, taskView } from '../views/job-views.ts'
+import { taskView } from '../views/job-views.ts'
 import type { LedgerAnswers } from '../views/ledger-queries.ts'
 import { ledgerQueries } from '../views/ledger-queries.ts'
 import { PageOfStream } from '../views/stream-pages.ts'
@@ -225,40 +223,14 @@ export class DirectoryStore implements Store {
 
   #queryAnswers(): LedgerAnswers {
     const { finished } = this.#parts.state
-    const shared = ledgerQueries(this.#ledger, (id) => finished.find(id))
+    const shared = ledgerQueries(this.#ledger, finished)
     return {
       ...shared,
-      outputs: (query) =>
-        this.#ledger.inMemory(query.job) === undefined
-          ? this.#finishedOutputs(query)
-          : shared.outputs(query),
-      segments: (query) =>
-        this.#ledger.inMemory(query.job) === undefined
-          ? this.#finishedSegments(query)
-          : shared.segments(query),
       jobs: (query) => this.#listing.page(query, () => this.#assertOpen()),
       history: (query) => this.#history(query),
       stream: (query) => this.#stream(query),
       upkeep: ({ limit, forgets = true }) => this.#upkeep(limit, forgets),
     }
-  }
-
-  #finishedOutputs({ job, stage, after, limit }: QueryOf<'outputs'>): OutputsPage | null {
-    const { finished } = this.#parts.state
-    const record = finished.findForPaging(job)
-    if (record === null) return null
-    const page = outputsPage(tasksIn(record, stage), after, limit)
-    if (page.next === null) finished.donePaging(job)
-    return page
-  }
-
-  #finishedSegments(query: QueryOf<'segments'>): SegmentsPage | null {
-    const { finished } = this.#parts.state
-    const record = finished.findForPaging(query.job)
-    if (record === null) return null
-    const page = segmentsPage(record, query)
-    if (page === null || page.next === null) finished.donePaging(query.job)
-    return page
   }
 
   #upkeep(limit: number, forgets: boolean): Command[] {

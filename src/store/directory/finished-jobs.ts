@@ -7,9 +7,9 @@
  * in them (`useCheckpoint`). If a command names such a job, the ledger admits a copy of it, which may
  * be evicted BETWEEN commands. To be read or listed, a job is not admitted.
  */
-import type { Command, Job } from '../../kernel/index.ts'
-import { jobEndedAt, jobState } from '../../kernel/index.ts'
-import type { Disk, JobRecord, Manifest, FinishedTable } from '../../log/index.ts'
+import type { Command, Job, Tally } from '../../kernel/index.ts'
+import { addToTally, emptyTally, jobEndedAt, jobState, NO_TALLIES } from '../../kernel/index.ts'
+import type { Disk, JobRecord, KeepsTask, Manifest, FinishedTable } from '../../log/index.ts'
 import {
   CorruptLog,
   HashFilter,
@@ -24,17 +24,19 @@ import {
 import type { FinishedJobSource } from '../state/finished-job-source.ts'
 import type { Ledger } from '../state/ledger.ts'
 import type { JobsFilter } from '../read-model.ts'
-import type { Retention } from '../store.ts'
+import type { Outcome, OutputsPage, Retention } from '../store.ts'
 import { RetentionPlanner } from './retention.ts'
 import type { FoundFinished } from './table-cursor.ts'
 import { TableCursor } from './table-cursor.ts'
 import { keepSpec } from '../state/job-with-stored-spec.ts'
 import type { Listed } from '../views/job-pages.ts'
 import { listing } from '../views/job-pages.ts'
+import type { TaskOutput } from '../views/job-views.ts'
+import { outcomeOf, outputsPage } from '../views/job-views.ts'
 
 /** When so many copies are in memory again, they are evicted. */
 const MOST_READMITTED = 1_000
-/** Jobs that are read page by page at the same time: each may be large. */
+/** Jobs whose outputs are read page by page at the same time: there may be many. */
 const MOST_PAGED = 4
 /** Jobs that are looked up between two turns of the event loop: a few milliseconds. */
 const STEP = 500
@@ -71,8 +73,8 @@ export class FinishedJobs implements FinishedJobSource {
   /** Copies of jobs that are here, and in memory again. */
   readonly #readmitted = new Set<Job>()
   readonly #retention = new RetentionPlanner()
-  /** Jobs whose outputs are being read page by page: each is read from its file once. */
-  readonly #paged = new Map<string, JobRecord>()
+  /** Outputs that are being read page by page, of a few jobs: each job is read from its file once. */
+  readonly #paged = new Map<string, readonly (readonly TaskOutput[])[]>()
   /** Whose jobs these are; set once, before anything else happens. */
   ledger!: Ledger
   /** Called for each file whose tables had to be made again. */
@@ -105,16 +107,17 @@ export class FinishedJobs implements FinishedJobSource {
     return this.#hashes.mayHave(hashText(id))
   }
 
-  find(id: string): JobRecord | null {
+  /** `keeps`: see `readJob`. */
+  find(id: string, keeps: KeepsTask | null = null): JobRecord | null {
     if (!this.mayHave(id)) return null
     for (const { buffer } of this.#buffers) {
       const row = buffer.find(id)
-      if (row !== -1) return buffer.read(row, this.#interning)
+      if (row !== -1) return buffer.read(row, this.#interning, keeps)
     }
     try {
       for (const finishedFile of this.#finishedFiles) {
         const row = finishedFile.find(id)
-        if (row !== -1) return finishedFile.read(row, this.#interning)
+        if (row !== -1) return finishedFile.read(row, this.#interning, keeps)
       }
     } catch (error) {
       throw naming(error, `job '${id}'`)
@@ -122,20 +125,43 @@ export class FinishedJobs implements FinishedJobSource {
     return null
   }
 
-  /** The same, for a caller that asks again for each page until `donePaging`. */
-  findForPaging(id: string): JobRecord | null {
-    const record = this.#paged.get(id) ?? this.find(id)
+  /** What became of a job. Its tasks are counted one by one, and only those that went wrong are kept meanwhile. */
+  outcome(id: string, now: number): Outcome | null {
+    const tallies: Tally[] = []
+    const record = this.find(id, (task) => {
+      const { stage, state } = task
+      addToTally((tallies[stage] ??= emptyTally()), task, 1)
+      return state === 'FAILED' || state === 'DEAD'
+    })
     if (record === null) return null
-    // The latest last. A caller that stops half-way does not say so: the oldest makes room.
-    this.#paged.delete(id)
-    this.#paged.set(id, record)
-    const [oldest] = this.#paged.keys()
-    if (this.#paged.size > MOST_PAGED && oldest !== undefined) this.#paged.delete(oldest)
-    return record
+    const { stages } = record
+    const counted = (stages ?? []).map((_, stage) => tallies[stage] ?? emptyTally())
+    return outcomeOf(record, stages === null ? NO_TALLIES : counted, now)
   }
 
-  donePaging(id: string): void {
+  /** A page of what the segments of a stage put out. What is behind it is kept until it was read, too. */
+  outputs(id: string, stage: number, after: number, limit: number): OutputsPage | null {
+    const outputs = this.#paged.get(id) ?? this.#outputsOf(id)
+    if (outputs === null) return null
+    // The latest last. A caller that stops half-way does not say so: the oldest makes room.
     this.#paged.delete(id)
+    const page = outputsPage(outputs[stage] ?? [], after, limit)
+    if (page.next === null) return page
+    this.#paged.set(id, outputs)
+    const [oldest] = this.#paged.keys()
+    if (this.#paged.size > MOST_PAGED && oldest !== undefined) this.#paged.delete(oldest)
+    return page
+  }
+
+  /** By stage, then by segment: very many tasks are never in memory together. */
+  #outputsOf(id: string): TaskOutput[][] | null {
+    const outputs: TaskOutput[][] = []
+    const record = this.find(id, ({ stage, segment, output }) => {
+      ;(outputs[stage] ??= []).push({ segment, output })
+      return false
+    })
+    if (record === null) return null
+    return record.job.task === null ? outputs : [[record.job.task]]
   }
 
   noteReadmitted(job: Job): void {

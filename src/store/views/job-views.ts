@@ -132,6 +132,9 @@ export function taskView(record: JobRecord, stage: number, segment: number): Tas
   return task === undefined ? null : copyTask(task)
 }
 
+/** What a segment put out; null: nothing. */
+export type TaskOutput = Pick<Task, 'segment' | 'output'>
+
 /** A page ends behind the output that reaches it: outputs may be large. */
 export const PAGE_CHARS = 1_048_576
 
@@ -150,7 +153,7 @@ export class PageOfOutputs {
   }
 
   /** False: it is for the next page. */
-  add({ segment, output }: Task): boolean {
+  add({ segment, output }: TaskOutput): boolean {
     if (output === null) return true
     this.#isMore = this.#outputs.length >= this.#limit || this.#chars >= PAGE_CHARS
     if (this.#isMore) return false
@@ -166,10 +169,14 @@ export class PageOfOutputs {
 }
 
 /** `tasks`: all of the stage, by segment. */
-export function outputsPage(tasks: readonly Task[], after: number, limit: number): OutputsPage {
+export function outputsPage(
+  tasks: readonly TaskOutput[],
+  after: number,
+  limit: number,
+): OutputsPage {
   const page = new PageOfOutputs(after, limit)
   for (let segment = after + 1; segment < tasks.length; segment++) {
-    if (!page.add(tasks[segment] as Task)) break
+    if (!page.add(tasks[segment] as TaskOutput)) break
   }
   return page.page
 }
