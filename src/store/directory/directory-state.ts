@@ -11,7 +11,6 @@
 import type { Entry, Job, SubmitJob } from '../../kernel/index.ts'
 import type { Disk, LogWriter } from '../../log/index.ts'
 import { SubmittedAlike } from '../../log/index.ts'
-import type { SubmittedJob } from '../state/ledger.ts'
 import { Ledger } from '../state/ledger.ts'
 import { ErasedJobs } from './erased-jobs.ts'
 import { FinishedJobs } from './finished-jobs.ts'
@@ -46,16 +45,12 @@ export class DirectoryState {
   /** False, and nothing has changed: an id may be known. */
   submitAlike(commands: readonly SubmitJob[], now: number): boolean {
     const writer = this.#openWriter()
-    const submitted = this.ledger.submitAlike(commands, now)
-    const [first] = submitted ?? []
-    if (submitted === null || first === undefined) return false
-    const alike = new SubmittedAlike(first.entry)
-    for (const one of submitted) this.#appendSubmit(one, writer, alike)
-    return true
-  }
-
-  #appendSubmit({ entry, job }: SubmittedJob, writer: LogWriter, alike: SubmittedAlike): void {
-    this.#noteSubmitted(job, writer.append(entry, 0, alike))
+    let alike: SubmittedAlike | null = null
+    return this.ledger.submitAlike(commands, now, (entry, job) => {
+      if (entry.type !== 'JobSubmitted' || job === null) return
+      alike ??= new SubmittedAlike(entry)
+      this.#noteSubmitted(job, writer.append(entry, 0, alike))
+    })
   }
 
   async close(): Promise<void> {

@@ -12,7 +12,7 @@
  * - closed.
  */
 import type { Command, Job, SubmitJob } from '../../kernel/index.ts'
-import { areAlike } from '../../kernel/index.ts'
+import { areAlike, noReads } from '../../kernel/index.ts'
 import type { Disk, JobRecord, LogReader, LogWriter, Torn } from '../../log/index.ts'
 import { backUp, countUpTo, StoreEnded, UnknownOutcome } from '../../log/index.ts'
 import type { ClaimRequest } from '../claim-request.ts'
@@ -22,6 +22,7 @@ import { nowUs } from '../clock.ts'
 import { BadRequest, StoreClosed } from '../errors.ts'
 import type { Moment } from '../moment.ts'
 import type { Presence } from '../presence.ts'
+import { answerCharsOf } from '../state/call-checks.ts'
 import { CommandCopies, notPlainData } from '../state/command-copies.ts'
 import type { Ledger } from '../state/ledger.ts'
 import { Undecided } from '../state/finished-job-source.ts'
@@ -419,9 +420,15 @@ async function newestPositions(
 function bytesOf(own: readonly (Command | null)[], ledger: Ledger): number {
   let bytes = 0
   for (const command of own) {
-    if (command !== null) bytes += bytesFor(command) + 3 * ledger.answerChars(command)
+    if (command !== null) bytes += bytesFor(command) + 3 * answerChars(command, ledger)
   }
   return bytes
+}
+
+/** Characters that its entry has and the command does not carry. */
+function answerChars(command: Command, ledger: Ledger): number {
+  if (command?.type !== 'AnswerCall' && command?.type !== 'EndWait') return 0
+  return answerCharsOf(command, noReads(), ledger.world, ledger, ledger.now)
 }
 
 /** Null: they are not alike, or so few that it costs more to find out. */

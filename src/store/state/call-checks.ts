@@ -5,15 +5,30 @@
  * that ends with its caller is cancelled when its caller is over. Workers may be quicker with the first two;
  * a worker that dies leaves them to upkeep. It only names the commands: `decide` has the last word.
  */
-import type { Command, Entry, Job, Tallies, Task, TaskAddress, Wait } from '../../kernel/index.ts'
+import type {
+  Command,
+  Entry,
+  Indexes,
+  Job,
+  Reads,
+  Tallies,
+  Task,
+  TaskAddress,
+  Wait,
+  World,
+} from '../../kernel/index.ts'
 import {
+  answerOf,
   calleeId,
   calleeOf,
+  findWait,
   isCalled,
   isFinal,
   isPending,
   isUndecided,
   jobState,
+  loadReads,
+  malformed,
   pendingCall,
   sameContent,
   taskName,
@@ -148,4 +163,24 @@ function nameOf(command: Command): string {
   return command.type === 'AnswerCall'
     ? `answer ${taskName(command.job, command.stage, command.segment)} ${command.name}`
     : `${command.type} ${(command as { job: string }).job}`
+}
+
+/** Characters that an entry has and its command does not carry: those that say how a callee ended. `reads`: overwritten. */
+export function answerCharsOf(
+  command: Command & { readonly type: 'AnswerCall' | 'EndWait' },
+  reads: Reads,
+  world: World,
+  indexes: Indexes,
+  now: number,
+): number {
+  if (malformed(command) !== null) return 0
+  try {
+    loadReads(reads, world, indexes, command, now)
+  } catch {
+    // It cannot be decided either.
+    return 0
+  }
+  const name = command.type === 'EndWait' ? command.wait.name : command.name
+  const wait = reads.task === null ? undefined : findWait(reads.task, name)
+  return answerOf(reads, wait)?.length ?? 0
 }

@@ -35,7 +35,6 @@ import type {
   World,
 } from '../../kernel/index.ts'
 import {
-  answerOf,
   applyToTask,
   BrokenEntry,
   createJob,
@@ -43,7 +42,6 @@ import {
   decideAlike,
   decideIn,
   findTask,
-  findWait,
   fold,
   isEnding,
   isFinal,
@@ -81,11 +79,6 @@ import { DueCommands } from './due-commands.ts'
 
 /** Where each entry goes that was decided, and the job it belongs to: created, or changed, or gone. */
 export type Journal = (entry: Entry, job: Job | null) => void
-
-export interface SubmittedJob {
-  readonly entry: JobSubmitted
-  readonly job: Job
-}
 
 export class Ledger implements Indexes {
   readonly world: World
@@ -182,7 +175,9 @@ export class Ledger implements Indexes {
       if (parked !== null && parked.size > 0) parked.takeDue(this.#now, this.#takeBack)
       // BEFORE anything else happens at this time, so that a replay sees it in the same order.
       this.ready.advance(this.#now)
-      if (this.counter.hasDue(this.#now)) this.#countDuePipelines()
+      if (this.counter.hasDue(this.#now)) {
+        for (const id of this.counter.dueBy(this.#now)) this.#countPipeline(this.inMemory(id))
+      }
     }
     return this.#now
   }
@@ -200,22 +195,6 @@ export class Ledger implements Indexes {
       if (!this.#finished.mayHave(id) || this.inMemory(id) !== undefined) return
     }
     if (malformed(command) === null) loadReads(this.#reads, this.world, this, command, now)
-  }
-
-  /** How many characters the entry has that the command does not carry: those that say how a callee ended. */
-  answerChars(command: Command): number {
-    if (command?.type !== 'AnswerCall' && command?.type !== 'EndWait') return 0
-    if (malformed(command) !== null) return 0
-    try {
-      loadReads(this.#reads, this.world, this, command, this.#now)
-    } catch {
-      // It cannot be decided either.
-      return 0
-    }
-    const { task } = this.#reads
-    const name = command.type === 'EndWait' ? command.wait.name : command.name
-    const wait = task === null ? undefined : findWait(task, name)
-    return answerOf(this.#reads, wait)?.length ?? 0
   }
 
   perform(command: Command, now: number): Decision {
@@ -250,33 +229,22 @@ export class Ledger implements Indexes {
   }
 
   /**
-   * Submits that are alike, decided and applied together, as `perform` would one by one. Null, and nothing has changed: an
-   * id may be known. What it gives does not go to the journal.
+   * Submits that are alike, decided together and applied, as `perform` would one by one. What follows goes to this journal.
+   * False, and nothing has changed: an id may be known.
    */
-  submitAlike(commands: readonly SubmitJob[], now: number): readonly SubmittedJob[] | null {
+  submitAlike(commands: readonly SubmitJob[], now: number, journal: Journal): boolean {
     this.#finished?.evictReadmitted()
     const at = this.tick(now)
-    for (const command of commands) if (this.#mayKnow(command)) return null
-    const submitted: SubmittedJob[] = []
-    for (const entry of decideAlike(commands, at)) submitted.push(this.#submitPlain(entry))
-    const [first] = submitted
-    if (first === undefined) return null
-    this.counter.addAlike(first.job, submitted.length, at)
-    this.meters.submitted(first.entry, submitted.length)
-    return submitted
+    for (const command of commands) if (this.#mayKnow(command)) return false
+    const entries = decideAlike(commands, at)
+    for (const entry of entries) journal(entry, this.#submit(entry))
+    const [first] = entries
+    if (first !== undefined) this.meters.submitted(first, entries.length)
+    return first !== undefined
   }
-
-  // Small functions: the virtual machine compiles them while the first hundred submits of a process pass.
 
   #mayKnow({ job }: SubmitJob): boolean {
     return this.inMemory(job) !== undefined || this.#finished?.mayHave(job) === true
-  }
-
-  #submitPlain(entry: JobSubmitted): SubmittedJob {
-    const job = createJob(entry)
-    this.world.jobs.set(job.id, job)
-    this.#taskCreated(job, job.task as Task)
-    return { entry, job }
   }
 
   /** The kernel never throws, but reading a job that is over may: its bytes may be damaged. */
@@ -693,10 +661,6 @@ export class Ledger implements Indexes {
     if (job.task !== null) return this.counter.becameDue(job, this.#before, this.#now)
     // It waits for a retry, or the whole job waited for its time.
     this.#countPipeline(job)
-  }
-
-  #countDuePipelines(): void {
-    for (const id of this.counter.dueBy(this.#now)) this.#countPipeline(this.inMemory(id))
   }
 
   #countPipeline(job: Job | undefined): void {
