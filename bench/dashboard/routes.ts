@@ -1,0 +1,76 @@
+/**
+ * The views that are asked for, as they stand in the address of the page.
+ */
+import { KEYS } from './mix.ts'
+
+export interface Route {
+  readonly group: string
+  /** What stands behind `#/`. */
+  readonly hash: string
+}
+
+/** Null: any. One that many jobs have, one that few have, and a queue of many types. */
+const STATES = [
+  null,
+  'CREATED',
+  'QUEUED',
+  'RUNNING',
+  'RETRYING',
+  'SUSPENDED',
+  'QUARANTINED',
+  'SUCCEEDED',
+  'FAILED',
+]
+const TYPES = [null, 'mail', 'webhook', 'film']
+const QUEUES = [null, 'mail', 'webhooks', 'reports']
+const ORDERS = ['newest', 'oldest']
+const OTHERS: readonly Readonly<Record<string, string>>[] = [
+  { tag: 'tenant-5' },
+  { tag: 'urgent' },
+  { tag: 'urgent', state: 'FAILED' },
+  { tag: 'urgent', type: 'webhook' },
+  { key: KEYS[0] },
+  { type: 'there-is-none' },
+  { worker: 'watcher' },
+]
+
+export const OVERVIEW: Route = { group: 'first view', hash: '' }
+
+export const PLAIN_ROUTES: readonly Route[] = [
+  OVERVIEW,
+  { group: 'quarantine', hash: 'quarantine' },
+  { group: 'inbox', hash: 'inbox' },
+  ...['queues', 'schedules', 'workers', 'machine'].map((hash) => ({
+    group: 'queues, schedules, workers, machine',
+    hash,
+  })),
+]
+
+/** Every filter by state, type and queue, from both ends of the store; and some by other things. */
+export function filterRoutes(): readonly Route[] {
+  const filters = STATES.flatMap((state) =>
+    TYPES.flatMap((type) => QUEUES.map((queue) => ({ state, type, queue }))),
+  )
+  return ORDERS.flatMap((order) => [
+    ...filters.map((one) => jobsRoute(`jobs, ${order} first`, { ...one, order })),
+    ...OTHERS.map((one) => jobsRoute('jobs by tag, key, worker', { ...one, order })),
+  ])
+}
+
+/** The page of a list behind a position. */
+export function laterRoute({ hash }: Route, after: number): Route {
+  return { group: 'jobs, later pages', hash: `${hash}&after=${after}` }
+}
+
+function jobsRoute(group: string, parameters: Readonly<Record<string, string | null>>): Route {
+  const given = Object.entries(parameters).filter(([, value]) => value !== null)
+  return { group, hash: `jobs?${new URLSearchParams(given as [string, string][]).toString()}` }
+}
+
+/** `ids`: by key. */
+export function jobRoutes(ids: ReadonlyMap<string, string>): readonly Route[] {
+  return [...ids].map(([key, id]) => ({
+    group: key.startsWith('a pipeline') ? 'job pages, of large pipelines' : 'job pages',
+    hash: `job?id=${encodeURIComponent(id)}`,
+  }))
+}
