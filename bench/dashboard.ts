@@ -81,7 +81,8 @@ export async function* benchDashboard(say: Say, args: readonly string[]): AsyncG
     isLoadedOnly: options.has('load'),
   }
   const browser = await startBrowser()
-  if (browser === null) throw new AimMissed('The page is asked for by a browser, and none starts here.')
+  if (browser === null)
+    throw new AimMissed('The page is asked for by a browser, and none starts here.')
   const found: Found = { answers: [], pages: [], costs: [], missed: [] }
   const scratch = new Scratch(options.folder)
   try {

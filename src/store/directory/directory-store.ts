@@ -320,9 +320,7 @@ export class DirectoryStore implements Store {
     await this.#writer.durable()
     const all = newest
       ? await newestPositions(reader, job.lastPosition, after, limit)
-      : await this.#links.positionsOf(job, async (position) => {
-          return (await reader.at(position))?.before ?? null
-        })
+      : await this.#links.positionsOf(job, reader.links())
     const from = countUpTo(after, all.length, (n) => all[n] as number)
     const entries: PositionedEntry[] = []
     for (let i = from; i < all.length && entries.length < limit; i++) {
@@ -405,11 +403,12 @@ async function newestPositions(
   limit: number,
 ): Promise<number[]> {
   const newestFirst: number[] = []
+  const linkOf = reader.links()
   for (let position = lastPosition; position > after && newestFirst.length < limit;) {
-    const found = await reader.at(position)
-    if (found === null) break
+    const before = await linkOf(position)
+    if (before === null) break
     newestFirst.push(position)
-    position = found.before
+    position = before
   }
   return newestFirst.toReversed()
 }
