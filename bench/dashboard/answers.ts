@@ -21,6 +21,8 @@ interface ViewTimes {
   readonly settled: readonly number[]
   /** The first time after the store was opened. */
   readonly opened: number
+  /** Of a view that is slow: each of its calls by itself. */
+  readonly alone: readonly number[]
 }
 
 export interface Answers {
@@ -42,7 +44,13 @@ export async function measureAnswers(
   await new Promise((resolve) => setTimeout(resolve, settleMs))
   say(`${views.length} views, ${CALLS} times each …`)
   const settled: (readonly number[])[] = []
-  for (const view of views) settled.push(await timesOf(view, url, CALLS))
+  const alone: (readonly number[])[] = []
+  for (const view of views) {
+    const times = await timesOf(view, url, CALLS)
+    settled.push(times)
+    const isSlow = Math.max(...times) > MOST_MS
+    alone.push(isSlow ? await timesAlone(view, url) : [])
+  }
   await first.close()
   say('opened again, each view once …')
   const second = await Machine.open(store.address)
@@ -56,6 +64,7 @@ export async function measureAnswers(
       view,
       settled: settled[i] as readonly number[],
       opened: opened[i] as number,
+      alone: alone[i] as readonly number[],
     })),
   }
 }
@@ -126,6 +135,15 @@ async function timesOf(view: RecordedView, url: string, count: number): Promise<
   return times
 }
 
+async function timesAlone(view: RecordedView, url: string): Promise<number[]> {
+  const times: number[] = []
+  for (const call of view.calls) {
+    const one = { ...view, calls: [call] }
+    times.push(spread(await timesOf(one, url, 3)).p50)
+  }
+  return times
+}
+
 /** A line for each group of views, and what is too slow in it. */
 export function answerRows(store: string, { views }: Answers): string[][] {
   const groups = new Set(views.map(({ view }) => view.route.group))
@@ -166,7 +184,9 @@ export function slowViews(store: string, { views }: Answers): string[] {
   return views
     .filter((one) => worstOf(one) > MOST_MS)
     .map((one) => {
-      const calls = one.view.calls.map(pathOf).join(', ')
+      const calls = one.view.calls
+        .map((call, i) => `${pathOf(call)} ${one.alone[i]?.toFixed(0) ?? ''}`)
+        .join(', ')
       const times = `p50 ${spread(one.settled).p50.toFixed(0)}, worst ${Math.max(...one.settled).toFixed(0)}, just opened ${one.opened.toFixed(0)}`
       return `${store}: #/${one.view.route.hash} took more than ${MOST_MS} ms (${times} ms): ${calls}`
     })

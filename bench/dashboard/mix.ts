@@ -130,27 +130,44 @@ type Key = (typeof KEYS)[number]
 /** How many watch: they run while the store is served. */
 export const WATCHES = 200
 
-/** About so many jobs. */
+/** About so many jobs. A load that was broken off goes on where it was. */
 export async function load(pawl: Pawl, jobs: number, say: (line: string) => void): Promise<void> {
   const share = (of: number): number => Math.ceil(jobs * of)
+  // The first of those that no worker is to take.
+  if ((await pawl.counts({ type: letter.name })).total === 0) await loadWorked(pawl, share, say)
+  await pawl.pause('letters', { by: 'ada', reason: 'the printer is out of paper' })
+  await submitUpTo(pawl, letter, 100)
+  await submitUpTo(pawl, mail, share(0.36), 'a job that waits')
+  await submitUpTo(pawl, resize, share(0.27))
+  await submitUpTo(pawl, charge, share(0.16))
+  await submitUpTo(pawl, mail, share(0.37), null, { delay: LONG })
+  await submitUpTo(pawl, watch, WATCHES, 'a job that runs')
+  await pawl.schedule('nightly', { cron: '30 3 * * 1-5', job: letter, input: 1 })
+}
+
+/** Those that workers take, until nothing is left for them to do. */
+async function loadWorked(
+  pawl: Pawl,
+  share: (of: number) => number,
+  say: (line: string) => void,
+): Promise<void> {
   const worker = pawl.work(
     [mail, resize, charge, search, ...reports, imports, webhook, poll, restless, refund, nap, film],
     { concurrency: AT_ONCE, signals: [] },
   )
-  await submit(pawl, imports, share(0.02), 'a job that failed')
-  await submit(pawl, webhook, share(0.01), 'a job in quarantine')
-  await submit(pawl, poll, share(0.003), 'a job that is retried')
-  await submit(pawl, restless, 1, 'a job with 401 attempts')
-  await submit(pawl, refund, 400, 'a job that asks')
-  await submit(pawl, nap, 50)
+  await submitUpTo(pawl, imports, share(0.02), 'a job that failed')
+  await submitUpTo(pawl, webhook, share(0.01), 'a job in quarantine')
+  await submitUpTo(pawl, poll, share(0.003), 'a job that is retried')
+  await submitUpTo(pawl, restless, 1, 'a job with 401 attempts')
+  await submitUpTo(pawl, refund, 400, 'a job that asks')
+  await submitUpTo(pawl, nap, 50)
   await begin(pawl, SEGMENTS, 'a pipeline of 20,002 segments that succeeded')
   await begin(pawl, SEGMENTS, 'a pipeline with 100 segments in quarantine')
-  for (let i = 0; i < 50; i++) await begin(pawl, 10)
-  await submit(pawl, mail, share(0.3), 'a job that succeeded')
-  await submit(pawl, resize, share(0.25))
-  await submit(pawl, charge, share(0.15))
-  await submit(pawl, search, share(0.1))
-  for (const report of reports) await submit(pawl, report, share(0.005))
+  await submitUpTo(pawl, mail, share(0.3), 'a job that succeeded')
+  await submitUpTo(pawl, resize, share(0.25))
+  await submitUpTo(pawl, charge, share(0.15))
+  await submitUpTo(pawl, search, share(0.1))
+  for (const report of reports) await submitUpTo(pawl, report, share(0.005))
   say('submitted; the workers go on …')
   await untilIdle(pawl)
   await worker.stop()
@@ -158,14 +175,6 @@ export async function load(pawl: Pawl, jobs: number, say: (line: string) => void
   const waiting = await begin(pawl, SEGMENTS, 'a pipeline with 10,000 segments that wait')
   await until(async () => (await pawl.get(waiting))?.stages[1]?.state === 'DONE')
   await renders.stop()
-  await submit(pawl, mail, share(0.06), 'a job that waits')
-  await submit(pawl, resize, share(0.02))
-  await submit(pawl, charge, share(0.01))
-  await submit(pawl, mail, share(0.01), null, { delay: LONG })
-  await submit(pawl, watch, WATCHES, 'a job that runs')
-  await pawl.pause('letters', { by: 'ada', reason: 'the printer is out of paper' })
-  await submit(pawl, letter, 100)
-  await pawl.schedule('nightly', { cron: '30 3 * * 1-5', job: letter, input: 1 })
 }
 
 /** Every fifth has the tag of a tenant, every hundredth one that few have. */
@@ -174,26 +183,29 @@ function tagsOf(i: number): readonly string[] {
   return i % 100 === 0 ? [`tenant-${i % 40}`, 'urgent'] : [`tenant-${i % 40}`]
 }
 
-async function submit(
+/** Until there are so many of the type. `key`: of the first that is submitted. */
+async function submitUpTo(
   pawl: Pawl,
   definition: Numbered,
   count: number,
   key: Key | null = null,
   options: { readonly delay?: typeof LONG } = {},
 ): Promise<void> {
-  for (let first = 0; first < count; first += BATCH) {
+  const there = (await pawl.counts({ type: definition.name })).total
+  for (let first = there; first < count; first += BATCH) {
     const items = Array.from({ length: Math.min(BATCH, count - first) }, (_, i) => {
-      const own = first + i === 0 && key !== null ? { key } : {}
+      const own = first + i === there && key !== null ? { key } : {}
       return { input: first + i, options: { ...options, ...own, tags: tagsOf(first + i) } }
     })
     await pawl.submitMany(definition, items)
   }
 }
 
-async function begin(pawl: Pawl, segments: number, key?: Key): Promise<string> {
+/** With the same key again, it is the same pipeline. */
+async function begin(pawl: Pawl, segments: number, key: Key): Promise<string> {
   const parts = Array.from({ length: segments }, (_, i) => i)
   const isBad = key === 'a pipeline with 100 segments in quarantine'
-  const { id } = await pawl.submit(film, { parts, isBad }, key === undefined ? {} : { key })
+  const { id } = await pawl.submit(film, { parts, isBad }, { key })
   return id
 }
 

@@ -220,7 +220,7 @@ export class DirectoryStore implements Store {
 
   #queryAnswers(): LedgerAnswers {
     const { finished } = this.#parts.state
-    const shared = ledgerQueries(this.#ledger, (id) => finished.find(id))
+    const shared = ledgerQueries(this.#ledger, (id) => finished.findForQuery(id))
     return {
       ...shared,
       outputs: (query) =>
@@ -351,7 +351,7 @@ export class DirectoryStore implements Store {
 
   #recordOf(id: string): JobRecord | null {
     const job = this.#ledger.inMemory(id)
-    if (job === undefined) return this.#parts.state.finished.find(id)
+    if (job === undefined) return this.#parts.state.finished.findForQuery(id)
     return { job, stages: this.#ledger.world.tasks.get(id) ?? null }
   }
 

@@ -36,6 +36,8 @@ import { listing } from '../views/job-pages.ts'
 const MOST_READMITTED = 1_000
 /** Jobs that are read page by page at the same time: each may be large. */
 const MOST_PAGED = 4
+/** A job with so many takes a while to decode. */
+const LARGE_TASKS = 200
 /** Jobs that are looked up between two turns of the event loop: a few milliseconds. */
 const STEP = 500
 /** Rows whose hashes are noted between two turns: a fraction of a millisecond. */
@@ -73,6 +75,8 @@ export class FinishedJobs implements FinishedJobSource {
   readonly #retention = new RetentionPlanner()
   /** Jobs whose outputs are being read page by page: each is read from its file once. */
   readonly #paged = new Map<string, JobRecord>()
+  /** The large job that a query asked for last. */
+  #recent: { readonly id: string; readonly record: WeakRef<JobRecord> } | null = null
   /** Whose jobs these are; set once, before anything else happens. */
   ledger!: Ledger
   /** Called for each file whose tables had to be made again. */
@@ -120,6 +124,17 @@ export class FinishedJobs implements FinishedJobSource {
       throw naming(error, `job '${id}'`)
     }
     return null
+  }
+
+  /** The same, for a query. Several ask for one job at about the same time: a large one is decoded for all of them. */
+  findForQuery(id: string): JobRecord | null {
+    const recent = this.#recent?.id === id ? this.#recent.record.deref() : undefined
+    if (recent !== undefined) return recent
+    const record = this.find(id)
+    const tasks = record?.stages?.reduce((sum, stage) => sum + (stage?.length ?? 0), 0) ?? 0
+    // Held weakly: it takes no memory that is needed.
+    if (record !== null && tasks >= LARGE_TASKS) this.#recent = { id, record: new WeakRef(record) }
+    return record
   }
 
   /** The same, for a caller that asks again for each page until `donePaging`. */
@@ -344,6 +359,7 @@ export class FinishedJobs implements FinishedJobSource {
    */
   #dropRecord({ id, firstPosition }: Job): void {
     this.#paged.delete(id)
+    if (this.#recent?.id === id) this.#recent = null
     for (const { buffer, since } of this.#buffers) {
       const row = buffer.find(id)
       if (row === -1) continue
