@@ -66,8 +66,11 @@ export async function measureCosts(
         const { jobs, ms, cpuUs } = await machine.work(load, TURN_MS)
         const us = (cpuUs + store.serverUs() - server) / jobs
         ;(isOpen ? with10 : without).push(us)
-        if (!isOpen) rates.push((jobs * 1_000) / ms)
-        say(`${load}, ${isOpen ? PAGES : 'no'} pages: ${us.toFixed(1)} us a job`)
+        const rate = (jobs * 1_000) / ms
+        if (!isOpen) rates.push(rate)
+        say(
+          `${load}, ${isOpen ? PAGES : 'no'} pages: ${us.toFixed(1)} us a job, ${rate.toFixed(0)} a second`,
+        )
       }
     }
     const ratio = ratioOf(with10, without) as Ratio

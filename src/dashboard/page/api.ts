@@ -24,7 +24,7 @@ import type {
 import type { JobState } from '../../kernel/index.ts'
 import type { OperationInput, OperationName } from '../../protocol/index.ts'
 import { OPERATIONS, pathOf } from '../../protocol/index.ts'
-import { setServerTime } from './clock.ts'
+import { elapsedMs, setServerTime } from './clock.ts'
 import { keepToken, token, tokenAsked } from './session.ts'
 
 /** As JSON has it: a time is a text. */
@@ -131,20 +131,31 @@ async function reach(
   const query = new URLSearchParams(said.map(([key, value]) => [key, String(value)])).toString()
   try {
     // Relative to the page, wherever the server is mounted.
-    return await fetch(`..${path}${isGet && query !== '' ? `?${query}` : ''}`, {
+    const response = await fetch(`..${path}${isGet && query !== '' ? `?${query}` : ''}`, {
       method: operation.method,
       headers: {
-        ...(isGet ? {} : { 'content-type': 'application/json' }),
+        ...(isGet ? ageTaken() : { 'content-type': 'application/json' }),
         ...(token.value === '' ? {} : { authorization: `Bearer ${token.value}` }),
       },
       ...(isGet ? {} : { body: JSON.stringify(Object.fromEntries(said)) }),
       ...(ended === undefined ? {} : { signal: ended }),
     })
+    if (!isGet) lastChange = elapsedMs()
+    return response
   } catch (error) {
     if (ended?.aborted === true) throw error
     isConnected.value = false
     throw new NotReached('The server does not answer.')
   }
+}
+
+/** What another page asked for a moment ago is new enough, unless this one changed something since. */
+const AGE_SECONDS = 1
+let lastChange = -Infinity
+
+function ageTaken(): Readonly<Record<string, string>> {
+  const isChanged = elapsedMs() - lastChange < 1_000 * AGE_SECONDS
+  return isChanged ? {} : { 'cache-control': `max-age=${AGE_SECONDS}` }
 }
 
 async function bodyOf(response: Response): Promise<unknown> {
