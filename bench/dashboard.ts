@@ -126,7 +126,7 @@ async function measure(
     }
   }
   if (parts.includes('cost')) {
-    const costs = await measureCosts(store, browser, rounds, say)
+    const costs = await store.undisturbed(() => measureCosts(store, browser, rounds, say))
     found.costs.push(...costRows(name, costs))
     found.missed.push(...dearLoads(name, costs))
   }

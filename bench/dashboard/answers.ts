@@ -107,7 +107,11 @@ interface ListAnswer {
 }
 
 async function list(url: URL): Promise<ListAnswer> {
-  return JSON.parse(await ask({ method: 'GET', url: url.href, body: null })) as ListAnswer
+  return JSON.parse(await ask(getOf(url))) as ListAnswer
+}
+
+function getOf({ href: url }: URL): PageCall {
+  return { method: 'GET', url, body: null, cacheControl: null }
 }
 
 async function nextOf({ calls }: RecordedView): Promise<number | null> {
@@ -129,7 +133,7 @@ async function timesOf(view: RecordedView, url: string, count: number): Promise<
   const times: number[] = []
   for (let i = 0; i < count; i++) {
     const began = performance.now()
-    await Promise.all(calls.map(ask))
+    await Promise.all(calls.map((call) => ask(call)))
     times.push(performance.now() - began)
   }
   return times

@@ -1,11 +1,16 @@
 /**
- * Part `cost`: what a job costs the engine while ten pages are open, beside none, by turns.
+ * Part `cost`: what a job costs the engine while ten pages are open, beside none, by turns. A browser says what an open page
+ * asks, and how often; ten clients then ask just that, since ten pages in a browser take the cores that the engine needs.
  */
-import type { Browser, Page } from 'playwright-core'
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Browser } from 'playwright-core'
 import { median, ratioOf } from '../ratio.ts'
 import type { Ratio } from '../ratio.ts'
 import { Machine } from './machine.ts'
 import type { LoadName } from './order.ts'
+import type { PageCall } from './page-calls.ts'
+import { ask, PageRecorder } from './page-calls.ts'
+import { OVERVIEW } from './routes.ts'
 import type { BenchStore } from './stores.ts'
 
 const PAGES = 10
@@ -38,11 +43,17 @@ export async function measureCosts(
 ): Promise<Costs> {
   const machine = await Machine.open(store.address)
   const url = await machine.serve()
-  const pages: Page[] = []
-  for (let i = 0; i < PAGES; i++) pages.push(await browser.newPage())
+  const recorder = await PageRecorder.open(browser, url)
+  const { calls } = await recorder.record(OVERVIEW)
+  const paceMs = await recorder.paceOf(OVERVIEW)
+  await recorder.close()
+  say(`an open page asks ${calls.length} calls every ${paceMs.toFixed(0)} ms`)
+  let pages: readonly OpenPage[] = []
   const show = async (isOpen: boolean): Promise<void> => {
-    for (const page of pages) await page.goto(isOpen ? url : 'about:blank')
-    if (isOpen) for (const page of pages) await page.locator('main h2').first().waitFor()
+    await Promise.all(pages.map((page) => page.close()))
+    pages = isOpen
+      ? Array.from({ length: PAGES }, (_, i) => new OpenPage(calls, paceMs, (i * paceMs) / PAGES))
+      : []
     await new Promise((resolve) => setTimeout(resolve, SETTLE_MS))
   }
   const resting = async (): Promise<number> => {
@@ -77,7 +88,37 @@ export async function measureCosts(
     const [withUs, withoutUs] = [median(with10), median(without)]
     costs.push({ load, ratio, withUs, withoutUs, perSecond: median(rates) })
   }
-  for (const page of pages) await page.close()
+  await show(false)
   await machine.close()
   return { costs, restWith, restWithout }
+}
+
+/** A client that asks what an open page does, and as often. */
+class OpenPage {
+  readonly #calls: readonly PageCall[]
+  readonly #paceMs: number
+  readonly #ended = new AbortController()
+  readonly #done: Promise<void>
+
+  constructor(calls: readonly PageCall[], paceMs: number, afterMs: number) {
+    this.#calls = calls
+    this.#paceMs = paceMs
+    this.#done = this.#ask(afterMs)
+  }
+
+  async close(): Promise<void> {
+    this.#ended.abort()
+    await this.#done
+  }
+
+  async #ask(afterMs: number): Promise<void> {
+    const { signal } = this.#ended
+    await delay(afterMs, undefined, { signal }).catch(() => undefined)
+    while (!signal.aborted) {
+      const [first, ...others] = this.#calls
+      if (first !== undefined) await ask(first, true)
+      await Promise.all(others.map((call) => ask(call, true)))
+      await delay(this.#paceMs, undefined, { signal }).catch(() => undefined)
+    }
+  }
 }

@@ -9,6 +9,8 @@ export interface PageCall {
   readonly url: string
   /** Null: it has none. */
   readonly body: string | null
+  /** What the page says of how old the answer may be; null: nothing. */
+  readonly cacheControl: string | null
 }
 
 /** The calls of one view: asked once all of them are answered, and asks nothing more for a while. */
@@ -21,6 +23,7 @@ export interface RecordedView {
 const QUIET_MS = 60
 const LONGEST_MS = 30_000
 const LOOK_MS = 10
+const PACE_ROUNDS = 3
 
 export class PageRecorder {
   readonly #page: Page
@@ -51,6 +54,20 @@ export class PageRecorder {
     return recorder
   }
 
+  /** How long it takes a view to ask all of its questions and to begin anew. */
+  async paceOf(route: Route): Promise<number> {
+    const times: number[] = []
+    await this.record(route)
+    const [first] = this.#calls
+    const note = (request: Request): void => {
+      if (request.url() === first?.url) times.push(performance.now())
+    }
+    this.#page.on('request', note)
+    while (times.length <= PACE_ROUNDS) await new Promise((resolve) => setTimeout(resolve, LOOK_MS))
+    this.#page.off('request', note)
+    return ((times.at(-1) as number) - (times[0] as number)) / PACE_ROUNDS
+  }
+
   async record(route: Route): Promise<RecordedView> {
     this.#calls = []
     const began = performance.now()
@@ -74,7 +91,12 @@ export class PageRecorder {
   #note(request: Request): void {
     if (!isCall(request)) return
     this.#open += 1
-    const call = { method: request.method(), url: request.url(), body: request.postData() }
+    const call = {
+      method: request.method(),
+      url: request.url(),
+      body: request.postData(),
+      cacheControl: request.headers()['cache-control'] ?? null,
+    }
     // A view that is slow may ask again BEFORE it is left.
     if (!this.#calls.some((one) => one.url === call.url && one.body === call.body)) {
       this.#calls.push(call)
@@ -93,10 +115,18 @@ export function movedTo(call: PageCall, pageUrl: string): PageCall {
   return { ...call, url: url.href }
 }
 
-export async function ask({ method, url, body }: PageCall): Promise<string> {
+/** As it is, or for an answer of its own. */
+export async function ask(
+  { method, url, body, cacheControl }: PageCall,
+  isShared = false,
+): Promise<string> {
   const answer = await fetch(url, {
     method,
-    ...(body === null ? {} : { body, headers: { 'content-type': 'application/json' } }),
+    headers: {
+      ...(body === null ? {} : { 'content-type': 'application/json' }),
+      ...(isShared && cacheControl !== null ? { 'cache-control': cacheControl } : {}),
+    },
+    ...(body === null ? {} : { body }),
   })
   const text = await answer.text()
   if (!answer.ok) throw new Error(`${method} ${url}: ${answer.status} ${text.slice(0, 300)}`)

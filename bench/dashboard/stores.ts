@@ -3,6 +3,7 @@
  */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { Client } from 'pg'
 import { newFolder, PostgresServer, sweepServers } from '../../test/support/postgres-server.ts'
 import type { StoreName } from '../growth/place.ts'
 import type { Scratch } from '../log/scratch.ts'
@@ -20,6 +21,8 @@ export interface BenchStore {
   noteLoaded(): void
   /** Of the server, outside of the engine's process. */
   serverUs(): number
+  /** Nothing is cleaned up meanwhile: it would fall on one turn, and not on the next. */
+  undisturbed<T>(work: () => Promise<T>): Promise<T>
   close(): Promise<void>
 }
 
@@ -43,6 +46,7 @@ export async function benchStore(
     ...marks,
     address: { location: name === 'sqlite' ? `sqlite:${path}` : path, schema: null },
     serverUs: () => 0,
+    undisturbed: (work) => work(),
     close: async () => undefined,
   }
 }
@@ -55,7 +59,7 @@ function freshFolder(name: StoreName, scratch: Scratch): string {
 async function onPostgres(
   folder: string,
   isKept: boolean,
-): Promise<Pick<BenchStore, 'address' | 'serverUs' | 'close'>> {
+): Promise<Pick<BenchStore, 'address' | 'serverUs' | 'undisturbed' | 'close'>> {
   await sweepServers()
   const options = { fsync: true, settings: ROOMY }
   const server = existsSync(join(folder, 'data'))
@@ -67,10 +71,25 @@ async function onPostgres(
   return {
     address: { location: server.url, schema: 'bench' },
     serverUs: () => familyUs(Number(pid)),
+    undisturbed: async (work) => {
+      await tell(server.url, 'alter system set autovacuum = off', 'select pg_reload_conf()')
+      try {
+        return await work()
+      } finally {
+        await tell(server.url, 'alter system reset autovacuum', 'select pg_reload_conf()')
+      }
+    },
     close: async () => {
       process.off('exit', end)
       await server.stop()
       if (!isKept) await server.remove()
     },
   }
+}
+
+async function tell(url: string, ...statements: readonly string[]): Promise<void> {
+  const client = new Client({ connectionString: url })
+  await client.connect()
+  for (const sql of statements) await client.query(sql)
+  await client.end()
 }
