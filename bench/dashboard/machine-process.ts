@@ -18,7 +18,9 @@ const small = job('small', { input: typed<number>(), queue: 'small', run: () => 
 
 const { location, schema } = JSON.parse(process.argv[2] ?? '') as MachineOrder
 const began = performance.now()
-const pawl = await open(location, schema === null ? {} : { schema })
+/** By default, what more than a million jobs leave over is forgotten: the jobs of one part would be gone in the next. */
+const retention = { count: 1_000_000_000 }
+const pawl = await open(location, schema === null ? { retention } : { retention, schema })
 say({ is: 'open', ms: performance.now() - began })
 
 let built: BuiltDashboard | null = null
