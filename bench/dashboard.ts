@@ -109,7 +109,7 @@ async function measure(
   found: Found,
   say: Say,
 ): Promise<void> {
-  if (!store.isLoaded) await load(store, jobs, say)
+  if (!store.isLoaded) await loadStore(store, jobs, say)
   if (isLoadedOnly) return
   if (parts.includes('answers')) {
     const answers = await measureAnswers(store, browser, SETTLE_MS, say)
@@ -132,7 +132,7 @@ async function measure(
   }
 }
 
-async function load(store: BenchStore, jobs: number, say: Say): Promise<void> {
+async function loadStore(store: BenchStore, jobs: number, say: Say): Promise<void> {
   const began = performance.now()
   say(`${whole(jobs)} jobs are submitted …`)
   const machine = await Machine.open(store.address)

@@ -80,14 +80,11 @@ async function rest(ms: number): Promise<number> {
 /** A worker with the defaults, and a list of jobs that never ends. How many were done. */
 async function drain(on: Pawl, ms: number): Promise<number> {
   const until = performance.now() + ms
-  let done = 0
-  let submitted = 0
-  let wake: () => void = () => undefined
+  const left = new Backlog()
   const counted = {
     ...small,
     run: () => {
-      done += 1
-      if (submitted - done < LEAST_WAITING) wake()
+      left.noteDone()
       return { ok: true }
     },
   }
@@ -97,12 +94,37 @@ async function drain(on: Pawl, ms: number): Promise<number> {
       small,
       Array.from({ length: BATCH }, (_, i) => ({ input: i })),
     )
-    submitted += BATCH
-    if (submitted - done >= LEAST_WAITING) await new Promise<void>((resolve) => (wake = resolve))
+    left.noteSubmitted(BATCH)
+    await left.atMost(LEAST_WAITING)
   }
-  while (done < submitted) await new Promise((resolve) => setTimeout(resolve, 10))
+  await left.atMost(0)
   await worker.stop()
-  return done
+  return left.done
+}
+
+/** How many were submitted, and not done. */
+class Backlog {
+  done = 0
+  #submitted = 0
+  #wanted = Infinity
+  #wake: (() => void) | null = null
+
+  noteSubmitted(count: number): void {
+    this.#submitted += count
+  }
+
+  noteDone(): void {
+    this.done += 1
+    if (this.#submitted - this.done <= this.#wanted) this.#wake?.()
+  }
+
+  async atMost(count: number): Promise<void> {
+    this.#wanted = count
+    if (this.#submitted - this.done > count) {
+      await new Promise<void>((resolve) => (this.#wake = resolve))
+    }
+    this.#wake = null
+  }
 }
 
 /** Callers that each submit a job, wait for its result, and begin again. */

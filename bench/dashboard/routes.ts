@@ -48,13 +48,16 @@ export const PLAIN_ROUTES: readonly Route[] = [
 
 /** Every filter by state, type and queue, from both ends of the store; and some by other things. */
 export function filterRoutes(): readonly Route[] {
-  const filters = STATES.flatMap((state) =>
-    TYPES.flatMap((type) => QUEUES.map((queue) => ({ state, type, queue }))),
-  )
-  return ORDERS.flatMap((order) => [
-    ...filters.map((one) => jobsRoute(`jobs, ${order} first`, { ...one, order })),
-    ...OTHERS.map((one) => jobsRoute('jobs by tag, key, worker', { ...one, order })),
-  ])
+  return ORDERS.flatMap((order) => {
+    const group = `jobs, ${order} first`
+    const filters = STATES.flatMap((state) =>
+      TYPES.flatMap((type) =>
+        QUEUES.map((queue) => jobsRoute(group, order, { state, type, queue })),
+      ),
+    )
+    const others = OTHERS.map((one) => jobsRoute('jobs by tag, key, worker', order, one))
+    return [...filters, ...others]
+  })
 }
 
 /** The page of a list behind a position. */
@@ -62,8 +65,13 @@ export function laterRoute({ hash }: Route, after: number): Route {
   return { group: 'jobs, later pages', hash: `${hash}&after=${after}` }
 }
 
-function jobsRoute(group: string, parameters: Readonly<Record<string, string | null>>): Route {
-  const given = Object.entries(parameters).filter(([, value]) => value !== null)
+function jobsRoute(
+  group: string,
+  order: string,
+  parameters: Readonly<Record<string, string | null>>,
+): Route {
+  const all = Object.entries({ ...parameters, order })
+  const given = all.filter(([, value]) => value !== null)
   return { group, hash: `jobs?${new URLSearchParams(given as [string, string][]).toString()}` }
 }
 

@@ -61,8 +61,8 @@ it('are not those of another question, of other rights, or for a reader who take
 
 it('that failed are asked for again', async () => {
   const shared = new SharedAnswers(() => 0)
-  const failing = () => Promise.reject(new Error('The server is away.'))
-  await expect(shared.body(question(), failing)).rejects.toThrow('away')
+  const failure = new Error('The server is away.')
+  await expect(shared.body(question(), () => Promise.reject(failure))).rejects.toThrow('away')
   expect(await shared.body(question(), counted().make)).toBe('answer 1')
 })
 
