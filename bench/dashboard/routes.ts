@@ -56,7 +56,7 @@ export function filterRoutes(): readonly Route[] {
       ),
     )
     const others = OTHERS.map((one) => jobsRoute('jobs by tag, key, worker', order, one))
-    return [...filters, ...others]
+    return filters.concat(others)
   })
 }
 
@@ -70,9 +70,9 @@ function jobsRoute(
   order: string,
   parameters: Readonly<Record<string, string | null>>,
 ): Route {
-  const all = Object.entries({ ...parameters, order })
-  const given = all.filter(([, value]) => value !== null)
-  return { group, hash: `jobs?${new URLSearchParams(given as [string, string][]).toString()}` }
+  const said = new URLSearchParams({ order })
+  for (const [name, value] of Object.entries(parameters)) if (value !== null) said.set(name, value)
+  return { group, hash: `jobs?${said.toString()}` }
 }
 
 /** `ids`: by key. */
