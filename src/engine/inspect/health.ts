@@ -83,7 +83,9 @@ const BATCHES = 10
 /** Between the beginnings of two rounds, at least: few jobs need no more. */
 const ROUND_MS = 1_000
 /** Between two looks that did not end a round: pages that ask all the time must not examine all the time. */
-const LOOK_MS = 5_000
+const LOOK_MS = 10_000
+/** The one who asks waits no longer for another query. */
+const MOST_LOOK_MS = 50
 const MOST_BROKEN = 100
 
 export class HealthWatch {
@@ -151,7 +153,10 @@ export class HealthWatch {
     const now = this.#parts.now()
     if (now >= this.#nextLook) {
       let isRoundOver = false
-      for (let i = 0; i < BATCHES && !isRoundOver; i++) isRoundOver = await this.examineSome()
+      for (let i = 0; i < BATCHES && !isRoundOver; i++) {
+        isRoundOver = await this.examineSome()
+        if (this.#parts.now() - now >= MOST_LOOK_MS) break
+      }
       if (!isRoundOver) this.#nextLook = now + LOOK_MS
     }
     await this.#parts.refresh()
