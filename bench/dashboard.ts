@@ -20,7 +20,7 @@ import type { StoreName } from './growth/place.ts'
 import { seesServer, STORE_NAMES } from './growth/place.ts'
 import { Scratch } from './log/scratch.ts'
 import { AimMissed, readOptions } from './options.ts'
-import { ratioText } from './ratio.ts'
+import { agreement, ratioText } from './ratio.ts'
 import { spread } from './spread.ts'
 import { table, whole } from './table.ts'
 
@@ -155,9 +155,10 @@ function costRows(name: string, { costs, restWith, restWithout }: Costs): string
   return [...rows, [name, 'at rest', '', ...rest, '']]
 }
 
+/** A checkpoint falls on one turn and not on another, so a ratio counts if every round has the same direction. */
 function dearLoads(name: string, { costs }: Costs): string[] {
   return costs
-    .filter(({ ratio }) => ratio.median > MOST_COST)
+    .filter(({ ratio }) => ratio.median > MOST_COST && agreement(ratio) === 'more')
     .map(({ load, ratio }) => `${name}, ${load}: ten pages cost ${ratioText(ratio)} of none.`)
 }
 
