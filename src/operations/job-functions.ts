@@ -11,6 +11,7 @@ import {
   typed,
 } from '../definition/index.ts'
 import { streamAddress } from '../engine/client/job-stream.ts'
+import { askedQuestion } from '../engine/messages/asked-question.ts'
 import type { Handle, Pawl, StreamItem, SubmitOptions } from '../engine/index.ts'
 import { ResultTimeout, UnknownJob } from '../engine/index.ts'
 import { isFinal, PawlError } from '../kernel/index.ts'
@@ -171,6 +172,10 @@ export const JOB_FUNCTIONS: OperationFunctions<OfJobs> = {
   ),
   'messages.send': send,
   'inbox.list': ({ pawl }, input) => pawl.inbox(input),
+  'inbox.show': ({ pawl }, { job, name, ...choice }) => {
+    const { store, now } = engineOf(pawl)
+    return askedQuestion(store, { job, name }, choice, now())
+  },
   'inbox.answer': done((context, input) => {
     const options = optionsOf(context, input, 'job', 'name', 'value')
     return context.pawl.answer(input, input.value, { ...options, by: options.by ?? context.by })

@@ -559,6 +559,47 @@ export const JOB_OPERATIONS = {
       },
     },
   }),
+  'inbox.show': operation({
+    path: '/v1/jobs/{job}/questions/{name}',
+    roles: ['read', 'operate'],
+    scope: 'job',
+    command: {
+      none: 'It is for pages that a link leads to: `pawl inbox --job` shows what a job asks.',
+    },
+    says: 'One question, and whether it still waits for an answer. A link to a question may read it.',
+    input: object(
+      { job, name: about('Of the question.', name) },
+      { stage: choiceOfTask.stage, segment: choiceOfTask.segment },
+    ),
+    output: object({
+      job,
+      type: name,
+      name,
+      state: about(
+        'Whether it is asked, was answered, had its time, or is not asked: not yet, or no more.',
+        choice('OPEN', 'ANSWERED', 'TIMED_OUT', 'NOT_ASKED'),
+      ),
+      endedAt: about('When the last answer came, or its time was over.', nullable(date)),
+      answers: about('Who answered it.', list(object({ by: name, at: date }), MOST_PER_PAGE)),
+      question: about(
+        'As in the inbox; null: nothing is known of it.',
+        nullable(open({ ask: text(LIMITS.errorChars), since: date })),
+      ),
+    }),
+    errors: ['UnknownJob', 'InvalidDefinition'],
+    example: {
+      input: { ...JOB, name: 'approve' },
+      output: {
+        ...JOB,
+        type: 'refund',
+        name: 'approve',
+        state: 'OPEN',
+        endedAt: null,
+        answers: [],
+        question: { ask: 'Refund 70?', since: EXAMPLE_DATE },
+      },
+    },
+  }),
   'inbox.answer': operation({
     path: '/v1/jobs/{job}/answers',
     roles: ['submit', 'operate'],

@@ -557,6 +557,8 @@ export interface PastJob {
 export interface StoreSnapshot {
   /** When states are derived: the time that was asked for, or that of the entry at the position. */
   readonly time: number
+  /** Up to and with which entries it goes: that of the newest of them, or of what stands between it and the next; 0: of none. */
+  position(): Promise<number>
   /** Null: there was none then, or it was forgotten by then. */
   job(id: string): Promise<PastJob | null>
   /** Every job that there was, in order of submission, in memory that does not grow with their number. */
@@ -566,8 +568,11 @@ export interface StoreSnapshot {
 export interface Store {
   /** The same for as long as what it keeps. Left out: that is lost with its process. */
   readonly id?: string
-  /** One answer per command, in order. A bad command is answered `rejected`, never thrown. */
-  execute(commands: readonly Command[]): Promise<readonly Answer[]>
+  /**
+   * One answer per command, in order. A bad command is answered `rejected`, never thrown. `isHandedOver`: they are plain data
+   * that the caller made itself, and changes no more, so that the store may keep them.
+   */
+  execute(commands: readonly Command[], isHandedOver?: boolean): Promise<readonly Answer[]>
   /**
    * Only of a store on a database: decides in the user's transaction. What it decides holds once
    * the user commits, and never if they do not. Throws `BadRequest` for `EraseJob`, which is a transaction of
@@ -606,7 +611,8 @@ export interface Store {
   onNews?(listener: (news: News) => void): () => void
   /**
    * Executes commands together with claims for the jobs that they submit: what such a claim may
-   * have is granted in the transaction of the submit. Left out: a claim that follows is as quick.
+   * have is granted in the transaction of the submit. The commands are handed over. Left out: a claim that follows is as
+   * quick.
    */
   submitAndClaim?(
     commands: readonly Command[],

@@ -205,7 +205,7 @@ function questionsOf(job: Job, task: Task): AskedWait[] {
 }
 
 /** Null: a program that is no worker of ours wrote what it asks. */
-function itemOf(summary: QuestionSummary): InboxItem | null {
+export function itemOf(summary: QuestionSummary): InboxItem | null {
   const { job, type, stageName: stage, segment, name, waits, submittedBy } = summary
   const [first] = waits as readonly [Wait]
   const question = questionIn(first.ask as Payload)

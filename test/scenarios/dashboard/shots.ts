@@ -3,22 +3,31 @@
  *
  *   node scripts/run.mjs test/scenarios/dashboard/shots.ts [folder]
  */
+import { randomBytes } from 'node:crypto'
 import { mkdir } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { open } from '../../../src/index.ts'
+import { messageLink } from '../../../src/server/index.ts'
 import { startBrowser } from '../../support/browser.ts'
 import { builtDashboard } from '../../support/dashboard.ts'
 import { openShop } from './shop.ts'
 
 const SIZES = { desk: { width: 1_280, height: 860 }, phone: { width: 390, height: 844 } }
 
+const KEY = randomBytes(32).toString('base64url')
+
+function linkTo(job: string, hours = 1): string {
+  const until = new Date(Date.now() + hours * 3_600_000)
+  return messageLink({ key: KEY, job, question: 'decision', by: 'ada@example.com', until })
+}
+
 async function main(folder: string): Promise<void> {
   await mkdir(folder, { recursive: true })
   const built = await builtDashboard()
   const pawl = await open('memory:')
   const shop = await openShop(pawl)
-  const served = await built.serve(pawl)
+  const served = await built.serve(pawl, { linkKeys: [KEY] })
   const browser = await startBrowser()
   const views = {
     overview: '',
@@ -35,6 +44,10 @@ async function main(folder: string): Promise<void> {
     workers: 'workers',
     machine: 'machine',
     past: `past?time=${Date.now()}`,
+    'past-between': `past?time=${Date.now()}&with=p20`,
+    'past-job': `past?job=${shop.failed}`,
+    link: linkTo(shop.question),
+    'link-expired': linkTo(shop.question, -1),
   }
   for (const colorScheme of ['light', 'dark'] as const) {
     for (const [size, viewport] of Object.entries(SIZES)) {
@@ -43,7 +56,7 @@ async function main(folder: string): Promise<void> {
       await page.goto(served.url)
       await page.getByText('Needs a person').waitFor()
       for (const [name, hash] of Object.entries(views)) {
-        await page.goto(`${served.url}#/${hash}`)
+        await page.goto(`${served.url}#${hash.startsWith('pawl1.') ? '' : '/'}${hash}`)
         await page.locator('main .none', { hasText: 'Loading' }).waitFor({ state: 'detached' })
         await page.locator('section, table, .card, .empty').first().waitFor()
         await page.screenshot({
