@@ -163,7 +163,7 @@ async function reach(
 }
 
 /** What another page asked for a moment ago is new enough, unless this one changed something since. */
-const AGE_SECONDS = 1
+const AGE_SECONDS = 2
 let lastChange = -Infinity
 
 function ageTaken(): Readonly<Record<string, string>> {
