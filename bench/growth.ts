@@ -65,7 +65,7 @@ async function measure(
       const points: Point[] = []
       const sizes = row.sizes.map((size) => size / part)
       for await (const point of row.run(place, sizes)) {
-        say(`${store}: ${point.unit} among ${whole(point.size)}: ${whole(point.us)} us`)
+        say(`${store}: ${point.unit} among ${whole(point.size)}: ${micros(point.us)} us`)
         points.push(point)
       }
       found.push(...growthOf(name, store, points, row.known))
@@ -76,9 +76,14 @@ async function measure(
   return found
 }
 
+/** Ratios of short times are read off the table, too. */
+function micros(us: number): string {
+  return us < 100 ? us.toFixed(1) : whole(us)
+}
+
 function growthTable(found: readonly Growth[]): string[] {
   const rows = found.map((one) => {
-    const costs = one.points.map(({ size, us }) => `${whole(us)} us among ${whole(size)}`)
+    const costs = one.points.map(({ size, us }) => `${micros(us)} us among ${whole(size)}`)
     const verdict = grows(one) ? 'GROWS' : (one.known ?? '')
     return [one.unit, one.store, costs.join(', '), one.ratio.toFixed(2), verdict]
   })

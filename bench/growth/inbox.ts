@@ -3,13 +3,10 @@
  */
 import type { Pawl } from '../../src/index.ts'
 import { job, message, typed } from '../../src/index.ts'
-import { median } from '../ratio.ts'
-import { cpuOf } from './place.ts'
 import type { GrowthRow } from './row.ts'
+import { atRest, callUs } from './unit-cost.ts'
 
 const BATCH = 1_000
-const ROUNDS = 5
-const CALLS = 20
 const FEW = 10
 
 const approval = message('approval', { input: typed<boolean>() })
@@ -33,21 +30,13 @@ export const inbox: GrowthRow = {
         'an inbox()': () => pawl.inbox({ limit: FEW }),
         'an inbox() of one': () => pawl.inbox({ for: 'ada' }),
       }
+      await atRest(place)
       for (const [unit, read] of Object.entries(asked)) {
-        await readOften(read)
-        const each: number[] = []
-        for (let round = 0; round < ROUNDS; round++) {
-          each.push((await cpuOf(place, () => readOften(read))) / CALLS)
-        }
-        yield { unit, size, us: median(each) }
+        yield { unit, size, us: await callUs(place, read) }
       }
     }
     await pawl.close()
   },
-}
-
-async function readOften(read: () => Promise<unknown>): Promise<void> {
-  for (let i = 0; i < CALLS; i++) await read()
 }
 
 /** Resolves once all of them wait. */

@@ -3,14 +3,10 @@
  */
 import type { Pawl } from '../../src/index.ts'
 import { job, typed } from '../../src/index.ts'
-import { median } from '../ratio.ts'
-import { cpuOf } from './place.ts'
 import type { GrowthRow } from './row.ts'
+import { atRest, callUs } from './unit-cost.ts'
 
 const BATCH = 1_000
-const ROUNDS = 5
-/** One call is too quick to be measured. */
-const CALLS = 40
 
 /** A job that no worker of this row runs. */
 const waits = job('waits', { input: typed<number>(), run: () => null })
@@ -32,22 +28,13 @@ export const inspection: GrowthRow = {
         'a list by key': () => pawl.list({ key }),
         'a get by id': () => pawl.get(id),
       }
+      await atRest(place)
       for (const [unit, ask] of Object.entries(asked)) {
-        // A store may read from another place by now, with code that did not run before.
-        await askOften(ask)
-        const each: number[] = []
-        for (let round = 0; round < ROUNDS; round++) {
-          each.push((await cpuOf(place, () => askOften(ask))) / CALLS)
-        }
-        yield { unit, size, us: median(each) }
+        yield { unit, size, us: await callUs(place, ask) }
       }
     }
     await pawl.close()
   },
-}
-
-async function askOften(ask: () => Promise<unknown>): Promise<void> {
-  for (let i = 0; i < CALLS; i++) await ask()
 }
 
 async function fill(pawl: Pawl, from: number, to: number): Promise<void> {

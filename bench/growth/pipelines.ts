@@ -7,10 +7,12 @@ import { pipeline, typed } from '../../src/index.ts'
 import { median } from '../ratio.ts'
 import { cpuOf } from './place.ts'
 import type { GrowthRow } from './row.ts'
+import { atRest, callUs } from './unit-cost.ts'
 
 const CONCURRENCY = 100
-/** A few small ones are a sample as large as one large one. */
-const SMALL_ROUNDS = 3
+/** Segments of a round, at least. */
+const ROUND_SEGMENTS = 20_000
+const ROUNDS = 3
 
 const over = pipeline('over', { input: typed<number[]>() }).stage('each', {
   each: 'input',
@@ -22,11 +24,14 @@ export const segments: GrowthRow = {
   async *run(place, sizes) {
     const pawl = await place.fresh()()
     pawl.work([over], { concurrency: CONCURRENCY })
-    await runAll(pawl, sizes[0] ?? 0)
-    for (const [i, size] of sizes.entries()) {
+    // The first round warms up.
+    await runRound(pawl, sizes[0] ?? 0)
+    for (const size of sizes) {
       const each: number[] = []
-      for (let round = 0; round < (i === 0 ? SMALL_ROUNDS : 1); round++) {
-        each.push((await cpuOf(place, () => runAll(pawl, size))) / size)
+      for (let i = 0; i < ROUNDS; i++) {
+        await atRest(place)
+        const us = await cpuOf(place, () => runRound(pawl, size))
+        each.push(us / size / runsOf(size))
       }
       yield { unit: 'a segment', size, us: median(each) }
     }
@@ -39,20 +44,22 @@ export const outputs: GrowthRow = {
   async *run(place, sizes) {
     const pawl = await place.fresh()()
     pawl.work([over], { concurrency: CONCURRENCY })
-    const largest = Math.max(...sizes)
     for (const size of sizes) {
       const id = await runAll(pawl, size)
-      // As many outputs at each size: a few hundred take too short to be measured.
-      const reads = 5 * Math.ceil(largest / size)
-      await readAll(pawl, id, reads)
-      const each: number[] = []
-      for (let round = 0; round < SMALL_ROUNDS; round++) {
-        each.push((await cpuOf(place, () => readAll(pawl, id, reads))) / size / reads)
-      }
-      yield { unit: 'an output', size, us: median(each) }
+      await atRest(place)
+      const us = await callUs(place, () => readAll(pawl, id))
+      yield { unit: 'an output', size, us: us / size }
     }
     await pawl.close()
   },
+}
+
+function runsOf(size: number): number {
+  return Math.ceil(ROUND_SEGMENTS / size)
+}
+
+async function runRound(pawl: Pawl, size: number): Promise<void> {
+  for (let i = 0; i < runsOf(size); i++) await runAll(pawl, size)
 }
 
 async function runAll(pawl: Pawl, size: number): Promise<string> {
@@ -64,11 +71,9 @@ async function runAll(pawl: Pawl, size: number): Promise<string> {
   return handle.id
 }
 
-async function readAll(pawl: Pawl, id: string, times: number): Promise<void> {
-  for (let i = 0; i < times; i++) {
-    const outputsOf = (await pawl.handle(id, over).result()) as AsyncIterable<unknown>
-    let count = 0
-    for await (const _ of outputsOf) count += 1
-    if (count === 0) throw new Error('There are no outputs.')
-  }
+async function readAll(pawl: Pawl, id: string): Promise<void> {
+  const outputsOf = (await pawl.handle(id, over).result()) as AsyncIterable<unknown>
+  let count = 0
+  for await (const _ of outputsOf) count += 1
+  if (count === 0) throw new Error('There are no outputs.')
 }

@@ -14,12 +14,18 @@ export type StoreName = (typeof STORE_NAMES)[number]
 /** Opens a store that stays where it is until the place gives another one. */
 export type OpenStore = () => Promise<Pawl>
 
+/** Where any process opens the same store. */
+export interface StoreLocation {
+  readonly location: string
+  readonly schema: string | null
+}
+
 export interface Place {
   readonly store: StoreName
   /** An empty store. */
   fresh(): OpenStore
-  /** Where another process opens an empty store. */
-  location(): { readonly location: string; readonly schema: string | null }
+  /** Of an empty store. */
+  location(): StoreLocation
   /** Of the server, outside of this process. */
   serverUs(): number
   close(): Promise<void>
@@ -60,7 +66,10 @@ export async function placeOf(store: StoreName, scratch: Scratch): Promise<Place
 
 /** Opens an empty store in this process, with options. */
 export async function openWith(place: Place, options: OpenOptions): Promise<Pawl> {
-  const { location, schema } = place.location()
+  return openAt(place.location(), options)
+}
+
+export function openAt({ location, schema }: StoreLocation, options: OpenOptions): Promise<Pawl> {
   return open(location, schema === null ? options : { ...options, schema })
 }
 

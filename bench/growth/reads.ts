@@ -4,13 +4,10 @@
  */
 import type { Pawl } from '../../src/index.ts'
 import { job, typed } from '../../src/index.ts'
-import { median } from '../ratio.ts'
-import { cpuOf } from './place.ts'
 import type { GrowthRow } from './row.ts'
+import { atRest, callUs } from './unit-cost.ts'
 
 const BATCH = 1_000
-const ROUNDS = 5
-const CALLS = 5
 
 const waits = job('waits', { input: typed<number>(), run: () => null })
 const done = job('done', { input: typed<number>(), queue: 'quick', run: () => null })
@@ -29,15 +26,11 @@ const FROM_FILES = 'jobs are read from files by then'
 export const reads: GrowthRow = {
   sizes: [10_000, 100_000, 1_000_000],
   known: {
-    'a counts() by error on directory': FROM_FILES,
     'a list, oldest first on directory': FROM_FILES,
-    'a list, newest first on directory': FROM_FILES,
-    'a list of a common type, newest first on directory': FROM_FILES,
     'a list of a rare type on directory': FROM_FILES,
     'a list by a rare tag on directory': FROM_FILES,
     'a list by error on directory': FROM_FILES,
     'a list of a rare state on directory': FROM_FILES,
-    'a list of a state, newest first on directory': FROM_FILES,
     'a list by time on directory': FROM_FILES,
   },
   async *run(place, sizes) {
@@ -77,21 +70,13 @@ export const reads: GrowthRow = {
         'a list by time': () =>
           pawl.list({ submittedFrom: Date.now() - 1_000, ...newest, limit: 50 }),
       }
+      await atRest(place)
       for (const [unit, ask] of Object.entries(asked)) {
-        await askOften(ask)
-        const each: number[] = []
-        for (let round = 0; round < ROUNDS; round++) {
-          each.push((await cpuOf(place, () => askOften(ask))) / CALLS)
-        }
-        yield { unit, size, us: median(each) }
+        yield { unit, size, us: await callUs(place, ask) }
       }
     }
     await pawl.close()
   },
-}
-
-async function askOften(ask: () => Promise<unknown>): Promise<void> {
-  for (let i = 0; i < CALLS; i++) await ask()
 }
 
 function items(first: number, count: number, tags: readonly string[] = []) {

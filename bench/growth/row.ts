@@ -26,7 +26,7 @@ export interface Growth {
   readonly store: StoreName
   readonly unit: string
   readonly points: readonly Point[]
-  /** Of a unit among many to one among few. */
+  /** Of a unit at the largest size to one at the size before it. */
   readonly ratio: number
   /** Why it is known to grow; null: it must not. */
   readonly known: string | null
@@ -44,7 +44,8 @@ export function growthOf(
   const units = [...new Set(points.map(({ unit }) => unit))]
   return units.map((unit) => {
     const own = points.filter((point) => point.unit === unit)
-    const ratio = (own.at(-1)?.us ?? NaN) / (own[0]?.us ?? NaN)
+    // At the smallest of three sizes, what a store does anyhow would hide how a cost grows from there on.
+    const ratio = (own.at(-1)?.us ?? NaN) / (own.at(-2)?.us ?? NaN)
     return { row, store, unit, points: own, ratio, known: known[`${unit} on ${store}`] ?? null }
   })
 }

@@ -6,6 +6,7 @@ import { groups } from './groups.ts'
 import { idle } from './idle.ts'
 import { inbox } from './inbox.ts'
 import { inspection } from './inspection.ts'
+import { opening } from './opening.ts'
 import { outputs, segments } from './pipelines.ts'
 import { queues } from './queues.ts'
 import { reads } from './reads.ts'
@@ -16,6 +17,7 @@ import { steps } from './steps.ts'
 
 export const ROWS: Readonly<Record<string, GrowthRow>> = {
   backlog,
+  opening,
   inspection,
   inbox,
   reads,

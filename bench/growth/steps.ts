@@ -6,6 +6,7 @@ import { job, typed } from '../../src/index.ts'
 import { median } from '../ratio.ts'
 import { cpuOf } from './place.ts'
 import type { GrowthRow } from './row.ts'
+import { atRest } from './unit-cost.ts'
 
 const many = job('many', {
   input: typed<number>(),
@@ -15,18 +16,21 @@ const many = job('many', {
   },
 })
 
-const ROUNDS = 3
+const ROUNDS = 5
+const WARM_JOBS = 30
 
 export const steps: GrowthRow = {
   sizes: [100, 1_000],
   async *run(place, sizes) {
     const pawl = await place.fresh()()
     pawl.work([many])
-    await runAll(pawl, 1, sizes[0] ?? 0)
     const [largest = 0] = sizes.toReversed()
+    // The first ones warm up.
+    await runAll(pawl, WARM_JOBS, sizes[0] ?? 0)
     for (const size of sizes) {
       const jobs = largest / size
       const each: number[] = []
+      await atRest(place)
       for (let round = 0; round < ROUNDS; round++) {
         each.push((await cpuOf(place, () => runAll(pawl, jobs, size))) / largest)
       }

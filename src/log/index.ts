@@ -21,7 +21,7 @@ export { SubmittedAlike } from './format/job-entries.ts'
 export { MARKER_CODE, UNIT } from './format/format.ts'
 export { Interning } from './format/interning.ts'
 export { readQueue, readSchedule, writeQueue, writeSchedule } from './format/queue-codec.ts'
-export type { JobRecord, StepsElsewhere } from './format/record-codec.ts'
+export type { JobRecord, KeepsTask, StepsElsewhere } from './format/record-codec.ts'
 export {
   readErased,
   readJob,

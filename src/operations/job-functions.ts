@@ -138,6 +138,8 @@ export const JOB_FUNCTIONS: OperationFunctions<OfJobs> = {
   'jobs.history': async ({ pawl }, { job, ...page }) => ({ items: await pawl.history(job, page) }),
   'jobs.explain': ({ pawl }, { job }) => pawl.explain(job),
   'jobs.executions': ({ pawl }, { job, ...filter }) => pawl.executions(job, filter),
+  'jobs.segments': ({ pawl }, { job, ...filter }) => pawl.segments(job, filter),
+  'jobs.actions': ({ pawl }, { job, ...choice }) => pawl.actions(job, choice),
   'jobs.result': result,
   'jobs.stream': streamPage,
   'jobs.cancel': done((context, input) => context.pawl.cancel(input.job, actorOf(context, input))),

@@ -26,6 +26,7 @@ import {
   nextPage,
   policy,
   state,
+  TASK_STATES,
   time,
   typeOfStore,
   waitMs,
@@ -344,6 +345,75 @@ export const JOB_OPERATIONS = {
       output: {
         executions: [{ attempt: 1, status: 'FAILED', worker: 'py-1', leasedAt: EXAMPLE_DATE }],
         next: null,
+      },
+    },
+  }),
+  'jobs.segments': operation({
+    path: '/v1/jobs/{job}/segments',
+    roles: ['read', 'operate'],
+    scope: 'job',
+    command: {
+      words: 'segments',
+      summary: 'List the segments of a stage of a pipeline',
+      positional: ['job', 'stage'],
+    },
+    says: 'The segments of a stage, page by page: what each does, how often it was tried, and what went wrong.',
+    input: object(
+      { job, stage: about('The name of the stage.', name) },
+      {
+        state: choice(...TASK_STATES),
+        after: about('`next` of the page before, or any segment.', whole(0)),
+        limit,
+      },
+    ),
+    output: object({
+      segments: list(
+        open({
+          segment: whole(0),
+          state: text(40),
+          attempt: whole(0),
+          error: nullable(anything()),
+        }),
+        MOST_PER_PAGE,
+      ),
+      next: nextPage,
+    }),
+    errors: ['UnknownJob', 'InvalidDefinition'],
+    example: {
+      input: { ...JOB, stage: 'pages', limit: 1 },
+      output: {
+        segments: [{ segment: 0, state: 'COMPLETED', attempt: 1, error: null }],
+        next: 0,
+      },
+    },
+  }),
+  'jobs.actions': operation({
+    path: '/v1/jobs/{job}/actions',
+    roles: ['read', 'operate'],
+    scope: 'job',
+    command: {
+      words: 'actions',
+      summary: 'List what an operator could do to a job now',
+      positional: ['job'],
+    },
+    says: 'What an operator could do to a job, or to one task of a pipeline, as it stands now: the operations that would be accepted.',
+    input: object({ job }, { stage: choiceOfTask.stage, segment: choiceOfTask.segment }),
+    output: object({
+      job,
+      stage: nullable(name),
+      segment: nullable(whole(0)),
+      attempt: nullable(whole(0)),
+      actions: list(open({ action: text(40) }), 20),
+    }),
+    errors: ['UnknownJob', 'InvalidDefinition'],
+    example: {
+      input: JOB,
+      output: {
+        ...JOB,
+        stage: null,
+        segment: null,
+        attempt: 1,
+        actions: [{ action: 'retry' }, { action: 'discard' }],
       },
     },
   }),

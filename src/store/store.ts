@@ -416,12 +416,27 @@ export interface Traffic {
   readonly runMs: Distribution
 }
 
+/** How many went from one state to another. */
+export interface StateMove {
+  /** Plain jobs; or segments of pipelines, each as if it were a plain job. */
+  readonly of: 'job' | 'segment'
+  /** Null: they were submitted. */
+  readonly from: JobState | null
+  readonly to: JobState
+  readonly count: number
+}
+
 export interface Metrics {
   /** The authority's time, and when it began to count. */
   readonly now: number
   readonly since: number
   /** How many entries of each type were written. */
   readonly entries: Readonly<Partial<Record<Entry['type'], number>>>
+  /**
+   * How many went from where to where. A move that time makes is counted with the next entry, and what pipelines do, not at
+   * all: it follows from their segments.
+   */
+  readonly moves: readonly StateMove[]
   /** How many commands were refused with each code, those of workers and of upkeep included. */
   readonly refused: Readonly<Partial<Record<RejectionCode, number>>>
   readonly traffic: readonly Traffic[]

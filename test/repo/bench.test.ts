@@ -223,13 +223,18 @@ describe('the growth of a cost', () => {
     { unit: 'a job', size: 100, us: 7.5 },
   ]
 
-  it('is the ratio of the largest size to the smallest, unit by unit', () => {
+  it('is the ratio of the largest size to the one before it, unit by unit', () => {
     const found = growthOf('row', 'sqlite', points)
     expect(found.map(({ unit, ratio }) => [unit, ratio])).toEqual([
       ['a step', 1.55],
       ['a job', 1.5],
     ])
     expect(found.map(grows)).toEqual([true, false])
+    const three = [{ unit: 'a job', size: 1, us: 50 }, ...points]
+    expect(growthOf('row', 'sqlite', three).map(({ unit, ratio }) => [unit, ratio])).toEqual([
+      ['a job', 1.5],
+      ['a step', 1.55],
+    ])
   })
 
   it('is no failure where it is known, on that store only', () => {

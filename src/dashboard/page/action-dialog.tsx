@@ -11,7 +11,7 @@ import { commandLine } from './command-line.ts'
 import { countText } from './duration-text.ts'
 import { changes } from './live.ts'
 import { CopyButton, JobLink, Problem } from './parts.tsx'
-import { seen } from './safe-text.ts'
+import { line, seen } from './safe-text.ts'
 import { actorName, keepName, may, reader } from './session.ts'
 
 type Filled = Readonly<Record<string, string>>
@@ -46,6 +46,13 @@ function OpenDialog({ of }: { readonly of: Action }) {
   const stop = useRef(new AbortController())
   // AFTER the event that asked for it is over: the same press of Enter must not send the form.
   useEffect(() => dialog.current?.showModal(), [])
+  // At once: that it is closed is told later, when the reader may have begun something else.
+  const leave = (event: Event): void => {
+    event.preventDefault()
+    stop.current.abort()
+    dialog.current?.close()
+    action.value = null
+  }
   const fill = (name: string, value: string): void =>
     setFilled((was) => ({ ...was, [name]: value }))
   const run = async (): Promise<void> => {
@@ -53,6 +60,8 @@ function OpenDialog({ of }: { readonly of: Action }) {
     setIsBusy(true)
     try {
       await perform(of, inputOf(of, filled), setReport, stop.current.signal)
+      // Closed, it gives the focus back to where the reader was.
+      dialog.current?.close()
       action.value = null
     } catch (error) {
       const isOpen = error instanceof NotReached
@@ -65,10 +74,9 @@ function OpenDialog({ of }: { readonly of: Action }) {
     <dialog
       ref={dialog}
       aria-labelledby="action-title"
-      onClose={() => {
-        stop.current.abort()
-        action.value = null
-      }}
+      onCancel={leave}
+      // The browser may close it without asking.
+      onClose={(event) => dialog.current !== null && leave(event)}
     >
       <form
         method="dialog"
@@ -88,7 +96,7 @@ function OpenDialog({ of }: { readonly of: Action }) {
         {report !== null && <Progress report={report} total={total} />}
         <Problem problem={problem} />
         <div class="buttons">
-          <button type="button" onClick={() => dialog.current?.close()}>
+          <button type="button" onClick={leave}>
             {isBusy && of.progress !== undefined ? 'Stop here' : 'Leave it'}
           </button>
           <button type="submit" class={of.isGrave === true ? 'grave' : 'main'} disabled={isBusy}>
@@ -134,6 +142,10 @@ async function perform(
     of.progress === undefined
       ? await call(of.operation, input as never)
       : await follow<InJson<BulkReport>>(of.progress, input, onReport, ended)
+  if (of.progress !== undefined && ended.aborted) {
+    announcement.value = `${of.title}: stopped. What was done stays, the rest is as it was.`
+    return
+  }
   announcement.value = `${of.title}: ${doneText(answer)}`
   of.onDone?.(answer)
 }
@@ -231,6 +243,7 @@ function Preview({
   readonly onTotal: (total: number) => void
 }) {
   const [report, setReport] = useState<InJson<BulkReport> | null>(null)
+  const [becomes, setBecomes] = useState<readonly string[]>([])
   const [problem, setProblem] = useState<string | null>(null)
   const { preview } = of
   const rest = JSON.stringify({ ...filled, reason: '', rate: '' })
@@ -245,6 +258,7 @@ function Preview({
         )
         const input = { ...preview.input, ...fields }
         const found = await call(preview.operation, input as never, ended.signal)
+        setBecomes((await preview.changes?.(ended.signal)) ?? [])
         setReport(found)
         onTotal(found.matched)
         setProblem(null)
@@ -259,9 +273,24 @@ function Preview({
   return (
     <div class="preview" role="status">
       <p>
+        {!report.isComplete && 'More than '}
         <strong>{countText(report.matched)}</strong> jobs match
+        {preview?.filter !== undefined && preview.filter !== '' && (
+          <>
+            {' '}
+            <code>{line(preview.filter, 300)}</code>
+          </>
+        )}
         {report.left > 0 && `; ${countText(report.left)} of them would be left as they are`}.
       </p>
+      {becomes.length > 0 && (
+        <ul class="changes">
+          {becomes.map((one) => (
+            <li key={one}>{one}</li>
+          ))}
+        </ul>
+      )}
+      {report.samples.length > 0 && <p>The first of them:</p>}
       <ul>
         {report.samples.slice(0, 5).map((id) => (
           <li key={id}>

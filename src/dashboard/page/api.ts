@@ -6,6 +6,7 @@
  */
 import { signal } from '@preact/signals'
 import type {
+  AcceptedActions,
   Counts,
   ExecutionsPage,
   Explanation,
@@ -17,8 +18,11 @@ import type {
   EngineMetrics,
   Health,
   QuarantineItem,
+  QueueInfo,
   QueueListItem,
   ScheduleInfo,
+  SegmentList,
+  StreamItem,
   WorkerInfo,
 } from '../../engine/index.ts'
 import type { AskedQuestion } from '../../engine/messages/asked-question.ts'
@@ -44,6 +48,16 @@ export interface PastCountsOf {
   readonly states: Readonly<Record<JobState, number>>
 }
 
+/** As the store says it: its times are numbers. */
+interface LimitInUse {
+  readonly held: number
+  /** When the bucket of its rate is full again, in steps of 1/1024 ms; 0: it is full. */
+  readonly fullAt: number
+  readonly holders: readonly (Omit<QueueInfo['holders'][number], 'since'> & {
+    readonly since: number
+  })[]
+}
+
 interface AnswerTypes {
   caller: { name: string; seesPayloads: boolean; operations: string[] }
   counts: Counts
@@ -53,9 +67,15 @@ interface AnswerTypes {
   'jobs.show': JobInfo
   'jobs.explain': Explanation
   'jobs.executions': ExecutionsPage
+  'jobs.actions': AcceptedActions
+  'jobs.segments': SegmentList
+  'jobs.stream': { items: Omit<StreamItem, 'isFirstOfAttempt'>[]; next: number; isEnd: boolean }
   'jobs.history': { items: HistoryItem[] }
   'jobs.rerun': { job: string }
   'queues.list': { queues: QueueListItem[] }
+  'queues.show': QueueInfo
+  'limits.show': LimitInUse
+  'schedules.show': ScheduleInfo & { nextTimes: Date[] }
   'schedules.list': { schedules: ScheduleInfo[] }
   'workers.list': { workers: WorkerInfo[] }
   'inbox.list': InboxPage

@@ -16,7 +16,7 @@ import { ByteReader, ByteWriter } from '../format/bytes.ts'
 import type { Interning } from '../format/interning.ts'
 import type { Disk, DiskFile } from '../disk/disk.ts'
 import { readChecked } from '../disk/disk.ts'
-import type { JobRecord } from '../format/record-codec.ts'
+import type { JobRecord, KeepsTask } from '../format/record-codec.ts'
 import { peekJobId, readJob, writeJob } from '../format/record-codec.ts'
 import type { FinishedCell } from './finished-cells.ts'
 import { decodeCells } from './finished-cells.ts'
@@ -144,8 +144,8 @@ export abstract class FinishedTable {
     return peekJobId(this.record(row))
   }
 
-  read(row: number, interning: Interning): JobRecord {
-    return readJob(this.record(row), interning)
+  read(row: number, interning: Interning, keeps: KeepsTask | null = null): JobRecord {
+    return readJob(this.record(row), interning, keeps)
   }
 
   /** The first place of a kind, in the order of ends, whose row may still count. */

@@ -129,6 +129,15 @@ describe('job records come back', () => {
     expectBack(record)
     // Tasks that nothing happened to cost a byte each.
     expect(bytesOf(record).length).toBeLessThan(5_200)
+    // Of very many tasks, a reader may want a few.
+    const seen: Task[] = []
+    const few = readJob(new ByteReader(bytesOf(record)), interning, (task) => {
+      return seen.push(task) % 1_000 === 0
+    })
+    expect(seen).toEqual(record.stages.flatMap((tasks) => tasks ?? []))
+    const kept = seen.filter((_, i) => i % 1_000 === 999)
+    expect(few.stages).toEqual([[], kept, [], null, []])
+    expect(few.job).toEqual(record.job)
   })
 })
 

@@ -142,13 +142,24 @@ export interface JobRecord {
   readonly stages: StageTasks | null
 }
 
+/** Told of each task of a pipeline, stage by stage and in order. */
+export type KeepsTask = (task: Task) => boolean
+
 /** A pipeline's tasks, counted. */
 export function recordTallies({ stages }: JobRecord): Tallies {
   if (stages === null) return NO_TALLIES
   return stages.map((tasks) => (tasks === null ? emptyTally() : tallyOf(tasks)))
 }
 
-export function readJob(reader: ByteReader, interning: Interning): JobRecord {
+/**
+ * `keeps`: whether a task of a pipeline becomes part of the record, where only a few of very many are of use. Those
+ * that are kept stand at the places of their segments no more.
+ */
+export function readJob(
+  reader: ByteReader,
+  interning: Interning,
+  keeps: KeepsTask | null = null,
+): JobRecord {
   const id = reader.text()
   const mask = reader.count()
   const submittedAt = reader.time()
@@ -181,7 +192,8 @@ export function readJob(reader: ByteReader, interning: Interning): JobRecord {
     if (spec.policy === null) throw reader.malformed('a task has no policy')
     job.task = readTask(reader, interning, job, 0, 0, submittedAt)
   }
-  return { job, stages: mask & JOB_STAGES ? readStages(reader, interning, job) : null }
+  const hasStages = (mask & JOB_STAGES) !== 0
+  return { job, stages: hasStages ? readStages(reader, interning, job, keeps) : null }
 }
 
 /** Its deadline follows from when it was replaced, and is not written. */
@@ -271,7 +283,12 @@ function writeStages(
   }
 }
 
-function readStages(reader: ByteReader, interning: Interning, job: Job): StageTasks {
+function readStages(
+  reader: ByteReader,
+  interning: Interning,
+  job: Job,
+  keeps: KeepsTask | null,
+): StageTasks {
   const stages: StageTasks = []
   const count = reader.length()
   for (let stage = 0; stage < count; stage++) {
@@ -287,7 +304,8 @@ function readStages(reader: ByteReader, interning: Interning, job: Job): StageTa
     if (job.spec.stages?.[stage] === undefined) throw reader.malformed('tasks have no stage')
     const created = reader.timeFrom(job.submittedAt)
     for (let segment = 0; segment < length; segment++) {
-      tasks.push(readTask(reader, interning, job, stage, segment, created))
+      const task = readTask(reader, interning, job, stage, segment, created)
+      if (keeps === null || keeps(task)) tasks.push(task)
     }
   }
   return stages

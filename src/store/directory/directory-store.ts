@@ -29,7 +29,6 @@ import type {
   Answer,
   AnswerTo,
   Claimed,
-  OutputsPage,
   PositionedEntry,
   Query,
   QueryOf,
@@ -40,7 +39,7 @@ import type {
 } from '../store.ts'
 import { claimedBy } from '../views/claimed.ts'
 import { EntryWatches } from '../views/entry-watch.ts'
-import { outputsPage, tasksIn, taskView } from '../views/job-views.ts'
+import { taskView } from '../views/job-views.ts'
 import type { LedgerAnswers } from '../views/ledger-queries.ts'
 import { ledgerQueries } from '../views/ledger-queries.ts'
 import { PageOfStream } from '../views/stream-pages.ts'
@@ -224,27 +223,18 @@ export class DirectoryStore implements Store {
 
   #queryAnswers(): LedgerAnswers {
     const { finished } = this.#parts.state
-    const shared = ledgerQueries(this.#ledger, (id) => finished.findForQuery(id))
+    const shared = ledgerQueries(this.#ledger, {
+      find: (id) => finished.findForQuery(id),
+      outcome: (id, now) => finished.outcome(id, now),
+      outputs: (...page) => finished.outputs(...page),
+    })
     return {
       ...shared,
-      outputs: (query) =>
-        this.#ledger.inMemory(query.job) === undefined
-          ? this.#finishedOutputs(query)
-          : shared.outputs(query),
       jobs: (query) => this.#listing.page(query, () => this.#assertOpen()),
       history: (query) => this.#history(query),
       stream: (query) => this.#stream(query),
       upkeep: ({ limit, forgets = true }) => this.#upkeep(limit, forgets),
     }
-  }
-
-  #finishedOutputs({ job, stage, after, limit }: QueryOf<'outputs'>): OutputsPage | null {
-    const { finished } = this.#parts.state
-    const record = finished.findForPaging(job)
-    if (record === null) return null
-    const page = outputsPage(tasksIn(record, stage), after, limit)
-    if (page.next === null) finished.donePaging(job)
-    return page
   }
 
   #upkeep(limit: number, forgets: boolean): Command[] {

@@ -7,9 +7,9 @@
  * in them (`useCheckpoint`). If a command names such a job, the ledger admits a copy of it, which may
  * be evicted BETWEEN commands. To be read or listed, a job is not admitted.
  */
-import type { Command, Job } from '../../kernel/index.ts'
-import { jobEndedAt, jobState } from '../../kernel/index.ts'
-import type { Disk, JobRecord, Manifest, FinishedTable } from '../../log/index.ts'
+import type { Command, Job, Tally } from '../../kernel/index.ts'
+import { addToTally, emptyTally, jobEndedAt, jobState, NO_TALLIES } from '../../kernel/index.ts'
+import type { Disk, JobRecord, KeepsTask, Manifest, FinishedTable } from '../../log/index.ts'
 import {
   CorruptLog,
   HashFilter,
@@ -24,17 +24,19 @@ import {
 import type { FinishedJobSource } from '../state/finished-job-source.ts'
 import type { Ledger } from '../state/ledger.ts'
 import type { JobsFilter } from '../read-model.ts'
-import type { Retention } from '../store.ts'
+import type { Outcome, OutputsPage, Retention } from '../store.ts'
 import { RetentionPlanner } from './retention.ts'
 import type { FoundFinished } from './table-cursor.ts'
 import { TableCursor } from './table-cursor.ts'
 import { keepSpec } from '../state/job-with-stored-spec.ts'
 import type { Listed } from '../views/job-pages.ts'
 import { listing } from '../views/job-pages.ts'
+import type { TaskOutput } from '../views/job-views.ts'
+import { outcomeOf, outputsPage, tasksIn } from '../views/job-views.ts'
 
 /** When so many copies are in memory again, they are evicted. */
 const MOST_READMITTED = 1_000
-/** Jobs that are read page by page at the same time: each may be large. */
+/** Jobs whose outputs are read page by page at the same time: there may be many. */
 const MOST_PAGED = 4
 /** A job with so many takes a while to decode. */
 const LARGE_TASKS = 200
@@ -73,8 +75,8 @@ export class FinishedJobs implements FinishedJobSource {
   /** Copies of jobs that are here, and in memory again. */
   readonly #readmitted = new Set<Job>()
   readonly #retention = new RetentionPlanner()
-  /** Jobs whose outputs are being read page by page: each is read from its file once. */
-  readonly #paged = new Map<string, JobRecord>()
+  /** Outputs that are being read page by page, of a few jobs: each job is read from its file once. */
+  readonly #paged = new Map<string, readonly (readonly TaskOutput[])[]>()
   /** The large job that a query asked for last. */
   #recent: { readonly id: string; readonly record: WeakRef<JobRecord> } | null = null
   /** Whose jobs these are; set once, before anything else happens. */
@@ -109,16 +111,17 @@ export class FinishedJobs implements FinishedJobSource {
     return this.#hashes.mayHave(hashText(id))
   }
 
-  find(id: string): JobRecord | null {
+  /** `keeps`: see `readJob`. */
+  find(id: string, keeps: KeepsTask | null = null): JobRecord | null {
     if (!this.mayHave(id)) return null
     for (const { buffer } of this.#buffers) {
       const row = buffer.find(id)
-      if (row !== -1) return buffer.read(row, this.#interning)
+      if (row !== -1) return buffer.read(row, this.#interning, keeps)
     }
     try {
       for (const finishedFile of this.#finishedFiles) {
         const row = finishedFile.find(id)
-        if (row !== -1) return finishedFile.read(row, this.#interning)
+        if (row !== -1) return finishedFile.read(row, this.#interning, keeps)
       }
     } catch (error) {
       throw naming(error, `job '${id}'`)
@@ -128,8 +131,8 @@ export class FinishedJobs implements FinishedJobSource {
 
   /** The same, for a query. Several ask for one job at about the same time: a large one is decoded for all of them. */
   findForQuery(id: string): JobRecord | null {
-    const recent = this.#recent?.id === id ? this.#recent.record.deref() : undefined
-    if (recent !== undefined) return recent
+    const recent = this.#recentOf(id)
+    if (recent !== null) return recent
     const record = this.find(id)
     const tasks = record?.stages?.reduce((sum, stage) => sum + (stage?.length ?? 0), 0) ?? 0
     // Held weakly: it takes no memory that is needed.
@@ -137,20 +140,51 @@ export class FinishedJobs implements FinishedJobSource {
     return record
   }
 
-  /** The same, for a caller that asks again for each page until `donePaging`. */
-  findForPaging(id: string): JobRecord | null {
-    const record = this.#paged.get(id) ?? this.find(id)
-    if (record === null) return null
-    // The latest last. A caller that stops half-way does not say so: the oldest makes room.
-    this.#paged.delete(id)
-    this.#paged.set(id, record)
-    const [oldest] = this.#paged.keys()
-    if (this.#paged.size > MOST_PAGED && oldest !== undefined) this.#paged.delete(oldest)
-    return record
+  #recentOf(id: string): JobRecord | null {
+    return this.#recent?.id === id ? (this.#recent.record.deref() ?? null) : null
   }
 
-  donePaging(id: string): void {
+  /** What became of a job. Its tasks are counted one by one, and only those that went wrong are kept meanwhile. */
+  outcome(id: string, now: number): Outcome | null {
+    const recent = this.#recentOf(id)
+    if (recent !== null) return outcomeOf(recent, recordTallies(recent), now)
+    const tallies: Tally[] = []
+    const record = this.find(id, (task) => {
+      const { stage, state } = task
+      addToTally((tallies[stage] ??= emptyTally()), task, 1)
+      return state === 'FAILED' || state === 'DEAD'
+    })
+    if (record === null) return null
+    const { stages } = record
+    const counted = (stages ?? []).map((_, stage) => tallies[stage] ?? emptyTally())
+    return outcomeOf(record, stages === null ? NO_TALLIES : counted, now)
+  }
+
+  /** A page of what the segments of a stage put out. What is behind it is kept until it was read, too. */
+  outputs(id: string, stage: number, after: number, limit: number): OutputsPage | null {
+    const recent = this.#recentOf(id)
+    if (recent !== null) return outputsPage(tasksIn(recent, stage), after, limit)
+    const outputs = this.#paged.get(id) ?? this.#outputsOf(id)
+    if (outputs === null) return null
+    // The latest last. A caller that stops half-way does not say so: the oldest makes room.
     this.#paged.delete(id)
+    const page = outputsPage(outputs[stage] ?? [], after, limit)
+    if (page.next === null) return page
+    this.#paged.set(id, outputs)
+    const [oldest] = this.#paged.keys()
+    if (this.#paged.size > MOST_PAGED && oldest !== undefined) this.#paged.delete(oldest)
+    return page
+  }
+
+  /** By stage, then by segment: very many tasks are never in memory together. */
+  #outputsOf(id: string): TaskOutput[][] | null {
+    const outputs: TaskOutput[][] = []
+    const record = this.find(id, ({ stage, segment, output }) => {
+      ;(outputs[stage] ??= []).push({ segment, output })
+      return false
+    })
+    if (record === null) return null
+    return record.job.task === null ? outputs : [[record.job.task]]
   }
 
   noteReadmitted(job: Job): void {

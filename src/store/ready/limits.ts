@@ -130,6 +130,8 @@ interface LimitTimer {
 export class LimitUsage {
   /** By key: what `decide` reads. */
   readonly usage = new Map<string, LimitKey>()
+  /** How often a limit has opened or closed. */
+  changes = 0
   /** A timer whose limit has changed since does no harm. */
   readonly #timers = new Heap<LimitTimer>((a, b) => a.at < b.at)
   #ids = 0
@@ -210,7 +212,9 @@ export class LimitUsage {
       limit.opensAt = startAt
       this.#timers.push({ at: startAt, limit })
     }
-    if (isClosed !== limit.isClosed) limit.setClosed(isClosed)
+    if (isClosed === limit.isClosed) return
+    this.changes += 1
+    limit.setClosed(isClosed)
   }
 }
 

@@ -38,6 +38,11 @@ export class QueueState {
     return !this.#isLimited || mayStartAt(this.#limit, this.usage, now) <= now
   }
 
+  /** A grant may close it. */
+  get isLimited(): boolean {
+    return this.#isLimited
+  }
+
   /** Nothing would be lost with it. Only a queue that was configured has a rate, and so a bucket. */
   get isUnused(): boolean {
     return !this.#isConfigured && this.ready === 0 && this.usage.held === 0

@@ -22,7 +22,7 @@ const LIMITS: readonly LimitSpec[] = [
   { key: 'both', concurrency: 2, rate: { count: 1, perMs: 7 } },
 ]
 
-function randomSpec(dice: Dice, count: number): JobSpec {
+function randomSpec(dice: Dice, count: number, queues = QUEUES): JobSpec {
   const own = { key: `own ${dice.below(4)}`, concurrency: 1, rate: null }
   const limits = [...LIMITS, own].filter(() => dice.chance(30))
   const options = {
@@ -35,7 +35,7 @@ function randomSpec(dice: Dice, count: number): JobSpec {
   }
   const delayMs = dice.pick([0, 4, count % 20])
   return plain(options, {
-    queue: dice.pick(QUEUES),
+    queue: dice.pick(queues),
     leaseMs: 25,
     limits,
     retry: retry({ delayMs }),
@@ -43,8 +43,8 @@ function randomSpec(dice: Dice, count: number): JobSpec {
 }
 
 /** Something that happens to a task, or to a queue. */
-function randomCommand(dice: Dice, ledger: Ledger, count: number): Command {
-  const queue = dice.pick(QUEUES)
+function randomCommand(dice: Dice, ledger: Ledger, count: number, queues = QUEUES): Command {
+  const queue = dice.pick(queues)
   const way = dice.below(100)
   if (way < 4) return { type: 'PauseQueue', queue, ...onRecord }
   if (way < 12) return { type: 'ResumeQueue', queue, ...onRecord }
@@ -57,7 +57,7 @@ function randomCommand(dice: Dice, ledger: Ledger, count: number): Command {
   const jobs = [...ledger.world.jobs.values()]
   const job = dice.pick(jobs)
   if (way < 45 || job?.task == null) {
-    return { type: 'SubmitJob', job: `job ${count}`, spec: randomSpec(dice, count) }
+    return { type: 'SubmitJob', job: `job ${count}`, spec: randomSpec(dice, count, queues) }
   }
   const { id, task } = job
   const at = { job: id, stage: 0, segment: 0 }
@@ -153,5 +153,41 @@ describe('the ready-index', () => {
       if (count % 50 === 0) expect(worldViolations(ledger.world, ledger, now)).toEqual([])
     }
     expect(claims).toBeGreaterThan(50)
+  })
+
+  it.each(seeds)('offers several at once as it would one by one (seed %i)', (seed) => {
+    const dice = new Dice(seed)
+    const queues = Array.from({ length: 2 + dice.below(12) }, (_, i) => `queue ${i}`)
+    const channels = queues.flatMap((queue) => TYPES.map((type) => ({ queue, type, stage: null })))
+    const together = new Ledger()
+    const oneByOne = new Ledger()
+    let now = 1_000
+    let claimed = 0
+    let request = 0
+    const claim = (ledger: Ledger, max: number): string[] => {
+      request += 1
+      const asked = { worker: 'w', request, channels, max, started: true, suspects: false }
+      return ledger.claim(asked, now).map(({ job }) => job)
+    }
+    for (let count = 1; count <= 1_500; count++) {
+      if (dice.chance(30)) now += dice.below(6)
+      if (dice.chance(15)) {
+        const most = 1 + dice.below(12)
+        const all = claim(together, most)
+        expect(Array.from({ length: most }, () => claim(oneByOne, 1)).flat()).toEqual(all)
+        claimed += all.length
+      } else {
+        const commands: Command[] = [randomCommand(dice, together, count, queues)]
+        for (let i = dice.pick([0, 0, 6]); i > 0; i--) {
+          const job = `job ${count} ${i}`
+          commands.push({ type: 'SubmitJob', job, spec: randomSpec(dice, count, queues) })
+        }
+        for (const command of commands) {
+          together.perform(command, now)
+          oneByOne.perform(command, now)
+        }
+      }
+    }
+    expect(claimed).toBeGreaterThan(50)
   })
 })

@@ -15,7 +15,7 @@
  * are due since the same millisecond: it keeps its place.
  *
  * Costs, n tasks waiting: to insert or take out O(log n), and O(1) for tasks that come in order; to
- * offer O(channels asked + log n). A limit that opens or closes takes a step for each set of shared
+ * offer O(log n), and O(channels asked) for the first of a claim. A limit that opens or closes takes a step for each set of shared
  * limits that it is in; nearly always there is one. A group that was served moves once in every
  * partition that it has lists in.
  *
@@ -25,7 +25,9 @@ import type { Job, JobSpec, LimitUse, Queue, Task, Usage } from '../../kernel/in
 import { compareOrder, placeAt } from '../../kernel/index.ts'
 import type { ChannelName } from '../claim-request.ts'
 import type { IndexState, ReadyList } from './channel.ts'
-import { bestOfChannels, ReadyChannel } from './channel.ts'
+import { ReadyChannel } from './channel.ts'
+import type { AskedChannels } from './channel-order.ts'
+import { ChannelOrder } from './channel-order.ts'
 import { LimitUsage } from './limits.ts'
 import { QueueState } from './queue-state.ts'
 import { TaskQueue, TaskSlots } from './task-queue.ts'
@@ -265,16 +267,21 @@ export class ReadyIndex {
     return [...found.values()].flatMap((channels) => Array.from(channels))
   }
 
+  /** For the offers of one claim. */
+  inOrder(channels: readonly ReadyChannel[]): AskedChannels {
+    return ChannelOrder.of(channels)
+  }
+
   /**
    * Takes out the best task that may start now. If it is not granted, the caller puts it back. A task
    * that is not `wanted` stays where it is, and none behind it is offered in its place.
    */
   offer(
-    channels: readonly ReadyChannel[],
+    channels: AskedChannels,
     wanted?: (task: Task, group: string | null) => boolean,
   ): Task | null {
     this.#endOffer()
-    const list = this.#best(channels)
+    const list = channels.best(this.#now, this.#limits.changes)
     if (list === null) return null
     if (wanted !== undefined && !wanted(list.headTask, list.group.name)) return null
     this.effort.offers += 1
@@ -287,18 +294,6 @@ export class ReadyIndex {
     const list = this.#offered
     this.#offered = null
     list?.headChanged()
-  }
-
-  #best(channels: readonly ReadyChannel[]): ReadyList | null {
-    let first: ReadyList | null = null
-    let several: ReadyList[] | null = null
-    for (const channel of channels) {
-      const list = channel.best(this.#now)
-      if (list === null) continue
-      if (first === null) first = list
-      else (several ??= [first]).push(list)
-    }
-    return several === null ? first : bestOfChannels(several, this.#now)
   }
 
   #newNumber(task: Task): number {

@@ -377,7 +377,8 @@ export class SqlStore implements Store {
   /** AFTER they are durable. */
   #noteCommitted(applied: readonly AppliedEntry[], alike: readonly number[] = []): void {
     if (applied.length === 0) return
-    for (const { entry, job, task, taskBefore } of applied) {
+    for (const { entry, job, task, taskBefore, states } of applied) {
+      if (states !== null) this.#meters.moved(job?.task === null, states)
       if (entry.type === 'JobSubmitted') this.#meters.submitted(entry, 1 + alike.length)
       else if ('segment' in entry && job !== null && task !== null && taskBefore !== null) {
         const isDead = task.state === 'DEAD'

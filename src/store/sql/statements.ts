@@ -199,8 +199,8 @@ export interface Statements extends CallStatements, CountStatements {
   /** rows (channel, lowest level, most, now, positions taken) → loaded, spec, a new position, level, rank, place; locked. */
   readonly candidates: string
   /**
-   * now, most due, most → channels that have ready tasks, so many at most, and those of the tasks that became
-   * due first; null if a limit has room by now.
+   * now, most due, most → channels that have ready tasks, so many at most, with level, turn, rank and place of the
+   * first; those of the tasks that became due first; null if a limit has room by now.
    */
   readonly busyChannels: string
   /** rows (channel, lowest level, now) → 1 for each that has a ready task, locked or not. */

@@ -235,12 +235,16 @@ export class Ledger implements Indexes {
     } else if ('segment' in entry) {
       const job = reads.job as Job
       const task = reads.task as Task
-      this.#changeTask(entry, job, task)
+      this.meters.countMove(job, task, this.#now, () => this.#changeTask(entry, job, task))
       this.meters.changedTask(entry, job, this.#snapshot, task.state === 'DEAD', task.policy.queue)
       this.#journal(entry, job)
     } else {
       this.meters.changed(entry)
-      this.#journal(entry, this.apply(entry))
+      const { job } = reads
+      const changed = this.meters.countMove(job, job?.task ?? null, this.#now, () =>
+        this.apply(entry),
+      )
+      this.#journal(entry, changed)
     }
     return decision
   }
@@ -452,16 +456,17 @@ export class Ledger implements Indexes {
     const { suspects = true, lastChances = true } = request
     const channels = this.ready.find(request.channels, { suspects: false, lastChances: false })
     const wantsSuspect = suspects && channels.some(({ hasSuspects }) => hasSuspects)
+    const inOrder = this.ready.inOrder(channels)
     const forFirst = wantsSuspect
-      ? this.ready.find(request.channels, { suspects, lastChances })
-      : channels
+      ? this.ready.inOrder(this.ready.find(request.channels, { suspects, lastChances }))
+      : inOrder
     const tasks: Task[] = []
     let refused: Task[] | null = null
     while (tasks.length < most) {
       const isAhead = tasks.length >= max
       const isFirst = tasks.length === 0 && !isAhead
       const task = this.ready.offer(
-        isFirst ? forFirst : channels,
+        isFirst ? forFirst : inOrder,
         isAhead ? this.#isForAhead : undefined,
       )
       if (task === null) break

@@ -17,6 +17,7 @@ import type {
   InUse,
   LimitView,
   Outcome,
+  OutputsPage,
   QueryKind,
   QueryOf,
   QueueView,
@@ -39,6 +40,7 @@ import {
   jobView,
   outcomeOf,
   outputsPage,
+  segmentsPage,
   tasksIn,
   taskView,
 } from './job-views.ts'
@@ -50,17 +52,31 @@ export type LedgerAnswers<K extends QueryKind = QueryKind> = {
   ) => Answers[One]['answer'] | Promise<Answers[One]['answer']>
 }
 
-/** `findFinished`: a job that the ledger does not have. */
+/** Where jobs are that are over and not in the ledger. A job of them may be large: of most, only a part is asked for. */
+export interface FinishedRecords {
+  find(id: string): JobRecord | null
+  outcome(id: string, now: number): Outcome | null
+  outputs(id: string, stage: number, after: number, limit: number): OutputsPage | null
+}
+
+/** All jobs are in the ledger. */
+const NO_RECORDS: FinishedRecords = {
+  find: () => null,
+  outcome: () => null,
+  outputs: () => null,
+}
+
 export function ledgerQueries(
   ledger: Ledger,
-  findFinished: (id: string) => JobRecord | null = () => null,
+  finished: FinishedRecords = NO_RECORDS,
 ): LedgerAnswers<Exclude<QueryKind, 'jobs' | 'history' | 'stream' | 'upkeep'>> {
   const examination = new Examination(ledger)
-  const find = (id: string): JobRecord | null => recordOf(ledger, id) ?? findFinished(id)
+  const find = (id: string): JobRecord | null => recordOf(ledger, id) ?? finished.find(id)
   const tallies = (record: JobRecord): Tallies => talliesOf(ledger, record)
   const outcome = (id: string): Outcome | null => {
-    const record = find(id)
-    return record === null ? null : outcomeOf(record, tallies(record), ledger.now)
+    const record = recordOf(ledger, id)
+    if (record === null) return finished.outcome(id, ledger.now)
+    return outcomeOf(record, ledger.tallies(record.job), ledger.now)
   }
   return {
     job: ({ job }) => {
@@ -82,8 +98,13 @@ export function ledgerQueries(
       return record === null ? null : taskView(record, stage, segment)
     },
     outputs: ({ job, stage, after, limit }) => {
-      const record = find(job)
-      return record === null ? null : outputsPage(tasksIn(record, stage), after, limit)
+      const record = recordOf(ledger, job)
+      if (record === null) return finished.outputs(job, stage, after, limit)
+      return outputsPage(tasksIn(record, stage), after, limit)
+    },
+    segments: (query) => {
+      const record = find(query.job)
+      return record === null ? null : segmentsPage(record, query)
     },
     counts: (query) => ledgerCounts(ledger, query),
     queues: () => {

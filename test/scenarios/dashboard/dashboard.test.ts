@@ -115,7 +115,7 @@ describe('the dashboard', () => {
   it('keeps the filter of jobs in the address, and a state leads to its jobs', async () => {
     const { page, go } = await openPage()
     await go('jobs')
-    await page.getByLabel('Type', { exact: true }).fill('mail')
+    await page.getByRole('combobox', { name: 'Filter' }).fill('type:mail')
     await page.getByRole('button', { name: 'Show' }).click()
     await page.waitForURL(/#\/jobs\?type=mail/)
     await expect.poll(() => page.locator('tbody tr').count()).toBe(3)

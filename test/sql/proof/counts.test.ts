@@ -13,8 +13,13 @@ import type { Wrap } from './addresses.ts'
 import { dialectOf, openAt } from './addresses.ts'
 import { DATABASE_NAMES, freshAddress } from './stores.ts'
 
-function submit(job: string, queue: string, dueAt: number | null = null): Command {
-  return { type: 'SubmitJob', job, spec: plain({ dueAt }, { queue }) }
+function submit(
+  job: string,
+  queue: string,
+  dueAt: number | null = null,
+  priority = 0,
+): Command & { type: 'SubmitJob' } {
+  return { type: 'SubmitJob', job, spec: plain({ dueAt, priority }, { queue }) }
 }
 
 function channels(count: number): { queue: string; type: string; stage: null }[] {
@@ -100,6 +105,24 @@ describe.each(DATABASE_NAMES)('on %s, a claim for many channels', (name) => {
     now += 500
     expect(await claim(4)).toEqual(['c'])
     expect(lookedInto()).toBeLessThanOrEqual(3)
+    // Where all have something, into those whose first tasks come first.
+    const all = Array.from({ length: 200 }, (_, i) =>
+      submit(`job ${i}`, `q${i}`, now, (i * 7) % 200),
+    )
+    const inOrder = all.toSorted((a, b) => b.spec.priority - a.spec.priority).map(({ job }) => job)
+    await store.execute(all)
+    const tenOf = (from: number): string[] => inOrder.slice(from, from + 10).toSorted()
+    // The first claim of all gets to know the queues.
+    expect(await claim(5)).toEqual(tenOf(0))
+    lookedInto()
+    expect(await claim(6)).toEqual(tenOf(10))
+    expect(lookedInto()).toBeLessThan(50)
+    await store.execute(
+      inOrder.slice(20, 80).map((job) => {
+        return { type: 'CancelJob', job, by: 'x', reason: 'y' } as const
+      }),
+    )
+    expect(await claim(7)).toEqual(tenOf(80))
     await store.close()
   })
 })

@@ -94,10 +94,14 @@ export class Claims {
 
   async #claimBusy(request: ClaimRequest, isRepeat: boolean): Promise<ClaimResult> {
     if (!hasManyChannels(request) && request.isPoll !== true) return this.#claim(request, isRepeat)
-    const busy = await this.#pool.run((connection) => {
+    const { request: busy, hasOthers } = await this.#pool.run((connection) => {
       return withBusyChannels(connection, request, this.#context)
     })
-    return busy.channels.length === 0 && !isRepeat ? NOTHING : this.#claim(busy, isRepeat)
+    if (busy.channels.length === 0 && !isRepeat) return NOTHING
+    const result = await this.#claim(busy, isRepeat)
+    if (!hasOthers || result.leases.length >= request.max) return result
+    // The tasks of these were stopped, or locked: the others have some.
+    return { ...result, retryInMs: Math.min(result.retryInMs ?? Infinity, SKIPPED_MS) }
   }
 
   async #claim(whole: ClaimRequest, isRepeat: boolean): Promise<ClaimResult> {

@@ -251,26 +251,27 @@ export const POSTGRES: Statements = {
   // From channel to channel by the index, however many tasks wait in each. If two channels had the same
   // hash, the second would be found once the first is empty.
   busyChannels: `
-    with recursive ready (hash, name) as (
-      (select ${channelHash('x.channel')}, x.channel from work x
+    with recursive ready (hash, name, level, turn, rank, place) as (
+      (select ${channelHash('x.channel')}, x.channel, x.level, x.turn, x.rank, x.place from work x
         where x.channel is not null and x.turn is not null and x.parked is null
-        order by 1 limit 1)
+        order by 1, x.level desc, x.turn, x.rank, x.place limit 1)
       union all
-      select next.hash, next.name from ready r cross join lateral (
-        select ${channelHash('x.channel')} as hash, x.channel as name from work x
+      select next.* from ready r cross join lateral (
+        select ${channelHash('x.channel')} as hash, x.channel, x.level, x.turn, x.rank, x.place
+        from work x
         where x.channel is not null and x.turn is not null and x.parked is null
           and ${channelHash('x.channel')} > r.hash
-        order by 1 limit 1
+        order by 1, x.level desc, x.turn, x.rank, x.place limit 1
       ) next
     )
-    (select name from ready limit $3::int4)
+    (select name, level, turn, rank, place from ready limit $3::int4)
     union all
-    select channel from (
+    select channel, null, null, null, null from (
       select channel from work where channel is not null and turn is null and due_at <= ${once}
       order by due_at limit $2::int4
     ) as due
     union all
-    select null where exists (select 1 from limits where wake_at <= ${once})`,
+    select null, null, null, null, null where exists (select 1 from limits where wake_at <= ${once})`,
   channelsWithReady: `
     select 1 from ${given(['name', 'lowest', 'now'], ['text', 'int4', 'int8'])}
     where exists (

@@ -144,14 +144,19 @@ export const SQLITE: Statements = {
         where channel > name and channel is not null and turn is not null and parked is null
       ) from ready where name is not null limit ?3
     )
-    select name from ready where name is not null
+    select r.name, w.level, w.turn, w.rank, w.place from ready r
+    left join work w on w.rowid = (
+      select x.rowid from work x
+      where x.channel = r.name and x.turn is not null and x.parked is null and ${notTooLate('?1')}
+      order by x.level desc, x.turn, x.rank, x.place, x.segment limit 1
+    ) where r.name is not null
     union all
-    select channel from (
+    select channel, null, null, null, null from (
       select channel from work where channel is not null and turn is null and due_at <= ?1
       order by due_at limit ?2
     )
     union all
-    select null where exists (select 1 from limits where wake_at <= ?1)`,
+    select null, null, null, null, null where exists (select 1 from limits where wake_at <= ?1)`,
   channelsWithReady: `
     select 1 where exists (
       select 1 from work x
