@@ -5,6 +5,7 @@
  */
 import { cpus } from 'node:os'
 import { benchCompare } from './compare.ts'
+import { benchDashboard } from './dashboard.ts'
 import { benchEngine } from './engine.ts'
 import { benchGrowth } from './growth.ts'
 import { benchHttp } from './http.ts'
@@ -41,6 +42,10 @@ const BENCHES: Readonly<Record<string, { readonly what: string; readonly run: Be
   engine: {
     what: 'the engine in one process: latency, full cycles, memory (--help for more)',
     run: benchEngine,
+  },
+  dashboard: {
+    what: 'what the page asks among 1,000,000 jobs, and what ten open pages cost (--help for more)',
+    run: benchDashboard,
   },
   http: {
     what: 'workers in another process over HTTP, beside BullMQ where there is a Redis (--help for more)',

@@ -31,14 +31,16 @@ export interface Database {
   close(): Promise<void>
 }
 
+/** Settings of a server that is there for a store of this size. */
+export const ROOMY = {
+  shared_buffers: '512MB',
+  max_wal_size: '8GB',
+  min_wal_size: '4GB',
+  checkpoint_timeout: '30min',
+}
+
 export async function postgres(): Promise<Database> {
-  const roomy = {
-    shared_buffers: '512MB',
-    max_wal_size: '8GB',
-    min_wal_size: '4GB',
-    checkpoint_timeout: '30min',
-  }
-  const server = await PostgresServer.start({ fsync: true, settings: roomy })
+  const server = await PostgresServer.start({ fsync: true, settings: ROOMY })
   await makeLogFiles(server.url)
   let schemas = 0
   const fresh = (): string => {

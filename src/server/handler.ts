@@ -27,6 +27,7 @@ import { handlerTerms } from './options.ts'
 import { OnDemandMeter } from './on-demand-meter.ts'
 import { Permit } from './permit.ts'
 import { RemoteSessions } from './remote-sessions.ts'
+import { SharedAnswers } from './shared-answers.ts'
 import { inputOf } from './request-input.ts'
 import { readTokenFile } from './token-file.ts'
 import type { Caller } from './tokens.ts'
@@ -67,6 +68,7 @@ export function answersOf(pawl: Pawl, terms: HandlerTerms): AnswerFunction {
     sessions: new RemoteSessions(access, terms.graceMs, terms.onError),
     openRequests: new OpenRequests(terms.limits),
     meter: new OnDemandMeter(pawl),
+    sharedAnswers: new SharedAnswers(),
   }
   const stopFollowing = followTokens(parts, tokens)
   const handler = async (request: IncomingCall): Promise<OutgoingAnswer> => {
@@ -115,7 +117,7 @@ async function answer(
   request: IncomingCall,
   headers: AnswerHeaders,
 ): Promise<OutgoingAnswer> {
-  const { terms, openRequests } = parts
+  const { terms, openRequests, sharedAnswers } = parts
   const url = new URL(request.url)
   assertHost(terms, request, url)
   assertOrigin(terms, request)
@@ -133,15 +135,18 @@ async function answer(
     return eventsResponse(operation.name, permit, context, open, input, request, headers)
   }
   try {
-    const output = await permit.answer(await call(operation.name, context, input))
+    const output = async (): Promise<unknown> => {
+      return permit.answer(await call(operation.name, context, input))
+    }
     if (operation.kind === 'text') {
       const type = { 'content-type': PROMETHEUS_TYPE }
-      return { status: 200, headers: { ...headers, ...type }, body: output as string }
+      return { status: 200, headers: { ...headers, ...type }, body: (await output()) as string }
     }
+    const question = { operation, caller, input, headers: request.headers }
     return {
       status: 200,
       headers: { ...headers, 'content-type': 'application/json' },
-      body: JSON.stringify(output),
+      body: await sharedAnswers.body(question, async () => JSON.stringify(await output())),
     }
   } finally {
     open?.leave()

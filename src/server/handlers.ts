@@ -19,6 +19,7 @@ import type { HandlerTerms } from './options.ts'
 import type { OnDemandMeter } from './on-demand-meter.ts'
 import type { OpenRequests } from './open-requests.ts'
 import type { RemoteSessions } from './remote-sessions.ts'
+import type { SharedAnswers } from './shared-answers.ts'
 import type { Caller } from './tokens.ts'
 import { hasOneOf, mayCall } from './tokens.ts'
 
@@ -30,6 +31,7 @@ export interface ServerParts {
   readonly sessions: RemoteSessions
   readonly openRequests: OpenRequests
   readonly meter: OnDemandMeter
+  readonly sharedAnswers: SharedAnswers
 }
 
 /** Of one request. */

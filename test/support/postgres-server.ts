@@ -112,13 +112,19 @@ export class PostgresServer {
     const secret = join(folder, 'password')
     await writeFile(secret, PASSWORD)
     await run(found.initdb, initArguments(join(folder, 'data'), secret), who)
+    return PostgresServer.again(options, folder)
+  }
+
+  /** With the data that a server left in this folder. */
+  static async again(options: ServerOptions, folder: string): Promise<PostgresServer> {
+    const [found, who] = [await programs(), identity()]
     for (let tries = 1; ; tries++) {
       const server = new PostgresServer(folder, await freePort(), options, who, found)
       try {
         await server.restart()
         return server
       } catch (error) {
-        // Somebody else may have taken the port meanwhile.
+        // Another process may have taken the port meanwhile.
         if (tries === STARTS) throw error
       }
     }

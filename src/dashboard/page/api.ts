@@ -29,7 +29,7 @@ import type { AskedQuestion } from '../../engine/messages/asked-question.ts'
 import type { JobState } from '../../kernel/index.ts'
 import type { OperationInput, OperationName } from '../../protocol/index.ts'
 import { OPERATIONS, pathOf } from '../../protocol/index.ts'
-import { setServerTime } from './clock.ts'
+import { elapsedMs, setServerTime } from './clock.ts'
 import { isLinkPage } from './route.ts'
 import { keepToken, linkToken, token, tokenAsked } from './session.ts'
 
@@ -164,20 +164,31 @@ async function reach(
   const used = tokenInUse()
   try {
     // Relative to the page, wherever the server is mounted.
-    return await fetch(`..${path}${isGet && query !== '' ? `?${query}` : ''}`, {
+    const response = await fetch(`..${path}${isGet && query !== '' ? `?${query}` : ''}`, {
       method: operation.method,
       headers: {
-        ...(isGet ? {} : { 'content-type': 'application/json' }),
+        ...(isGet ? ageTaken() : { 'content-type': 'application/json' }),
         ...(used === '' ? {} : { authorization: `Bearer ${used}` }),
       },
       ...(isGet ? {} : { body: JSON.stringify(Object.fromEntries(said)) }),
       ...(ended === undefined ? {} : { signal: ended }),
     })
+    if (!isGet) lastChange = elapsedMs()
+    return response
   } catch (error) {
     if (ended?.aborted === true) throw error
     isConnected.value = false
     throw new NotReached('The server does not answer.')
   }
+}
+
+/** What another page asked for a moment ago is new enough, unless this one changed something since. */
+const AGE_SECONDS = 2
+let lastChange = -Infinity
+
+function ageTaken(): Readonly<Record<string, string>> {
+  const isChanged = elapsedMs() - lastChange < 1_000 * AGE_SECONDS
+  return isChanged ? {} : { 'cache-control': `max-age=${AGE_SECONDS}` }
 }
 
 async function bodyOf(response: Response): Promise<unknown> {

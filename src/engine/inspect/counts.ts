@@ -78,7 +78,7 @@ export async function countJobs(store: Store, filter: CountsOptions): Promise<Co
   const { limit = DEFAULT_LIMIT } = filter
   const answer = await store.query({ kind: 'counts', ...filter, limit })
   const groups = answer.groups.map(async ({ name, states }): Promise<CountedGroup> => {
-    const sample = filter.by === 'error' ? await sampleOf(store, name) : null
+    const sample = filter.by === 'error' ? await sampleOf(store, name, states) : null
     return { name, total: totalOf(states), states, sample }
   })
   return {
@@ -100,9 +100,15 @@ function queueListItem({ queue, states, segments, ...rest }: QueueSummary): Queu
   return { name, pausedAt: since, concurrency, rate, ageingMs, states, segments, oldestDueAt }
 }
 
-async function sampleOf(store: Store, error: string | null): Promise<ErrorSample | null> {
+/** Of those in quarantine, if there are any: a list of jobs in one state is the quicker one. */
+async function sampleOf(
+  store: Store,
+  error: string | null,
+  { QUARANTINED }: StateCounts,
+): Promise<ErrorSample | null> {
   if (error === null) return null
-  const { jobs } = await store.query({ kind: 'jobs', error, newest: true, limit: 1 })
+  const state = QUARANTINED > 0 ? 'QUARANTINED' : 'FAILED'
+  const { jobs } = await store.query({ kind: 'jobs', state, error, newest: true, limit: 1 })
   const [job] = jobs
   if (job?.error == null) return null
   return { id: job.id, code: job.error.code, message: job.error.message }

@@ -4,10 +4,39 @@ import { claim, reportOf, TestClock } from '../../../test/conformance/bench.ts'
 import { temporaryFolder } from '../../../test/support/engines.ts'
 import { call, plain } from '../../../test/support/specs.ts'
 import type { WaitSpec } from '../../kernel/index.ts'
-import type { Claimed } from '../../store/index.ts'
-import { openDirectory } from '../../store/index.ts'
+import { hookedEngine } from '../../../test/support/hooked-store.ts'
+import { pipeline, typed } from '../../definition/index.ts'
+import type { AnswerTo, Claimed, Query } from '../../store/index.ts'
+import { MemoryStore, openDirectory, systemClock } from '../../store/index.ts'
 import { open } from '../open.ts'
 import type { Reason } from './explain.ts'
+
+/** Notes what it is asked. */
+class NotingStore extends MemoryStore {
+  readonly kinds: string[] = []
+
+  override async query<const Q extends Query>(query: Q): Promise<AnswerTo<Q>> {
+    this.kinds.push(query.kind)
+    return super.query(query)
+  }
+}
+
+it('of a pipeline that is over reads none of its segments', async () => {
+  const store = new NotingStore(systemClock)
+  const { pawl } = hookedEngine({ store })
+  onTestFinished(() => pawl.close())
+  const cut = pipeline('cut', { input: typed<number[]>() }).stage('part', {
+    each: 'input',
+    run: ({ index }) => index,
+  })
+  pawl.work([cut])
+  const made = await pawl.submit(cut, [1, 2, 3])
+  await made.result()
+  store.kinds.length = 0
+  expect((await pawl.explain(made.id)).reasons).toMatchObject([{ what: 'over' }])
+  expect(store.kinds).not.toContain('overview')
+  expect(store.kinds).not.toContain('job')
+})
 
 /** Why a job does not run that waits so. */
 async function reasonsFor(

@@ -77,12 +77,13 @@ interface ExplainParts {
 }
 
 export async function explain(parts: ExplainParts, id: string): Promise<Explanation> {
+  const over = await explainOver(parts.store, id)
+  if (over !== null) return over
   const view = await parts.store.query({ kind: 'overview', job: id })
   if (view === null) throw new UnknownJob(id)
   const { state, job } = view
-  if (isFinal(state)) {
-    return { job: id, state, isRunnable: false, reasons: [await overReason(parts.store, view)] }
-  }
+  // It may be over since.
+  if (isFinal(state)) return explain(parts, id)
   const stalled = parts.stalled.map((task) => stalledReason(job, task))
   if (job.task === null) {
     const { isRunnable, reasons } = await explainPipeline(parts, view)
@@ -97,13 +98,18 @@ export async function explain(parts: ExplainParts, id: string): Promise<Explanat
   return { job: id, state, isRunnable, reasons: isRunnable ? [NEXT] : reasons }
 }
 
-/** Of a job that FAILED, with why: in the words of `get` and `result()`. */
-async function overReason(store: Store, { job, state }: JobOverview): Promise<Reason> {
+/** Null: it is not over. On a database, how a pipeline stands is read without its segments, however many they are. */
+async function explainOver(store: Store, id: string): Promise<Explanation | null> {
+  const outcome = await store.query({ kind: 'outcome', job: id })
+  if (outcome === null) throw new UnknownJob(id)
+  const { state } = outcome
+  if (!isFinal(state)) return null
   const over = `It is ${state}, and never runs again.`
-  const outcome = state === 'FAILED' ? await store.query({ kind: 'outcome', job: job.id }) : null
-  if (outcome === null) return reason('over', over)
-  const { stage, message } = await failureReason(store, job.id, outcome)
-  return inStage(stage, reason('over', `${over} ${message}`))
+  const answer = { job: id, state, isRunnable: false }
+  if (state !== 'FAILED') return { ...answer, reasons: [reason('over', over)] }
+  // In the words of `get` and `result()`.
+  const { stage, message } = await failureReason(store, id, outcome)
+  return { ...answer, reasons: [inStage(stage, reason('over', `${over} ${message}`))] }
 }
 
 /** Why no worker has a task that waits: no reason, if nothing is in its way. */

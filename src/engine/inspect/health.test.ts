@@ -166,6 +166,38 @@ describe('health', () => {
     expect(told).toHaveLength(1)
   })
 
+  it('looks at a few of many jobs, once for all who ask within a few seconds, and not for long', async () => {
+    let now = 0
+    let looks = 0
+    let tookMs = 0
+    const query = () => {
+      looks += 1
+      now += tookMs
+      return Promise.resolve({ looked: 200, isRoundOver: false, violations: [], waiting: [] })
+    }
+    const watch = new HealthWatch({
+      store: { query } as unknown as Store,
+      now: () => now,
+      isServed: () => true,
+      stalled: () => [],
+      refresh: () => Promise.resolve(),
+      onUnserved: () => undefined,
+      onError: () => undefined,
+    })
+    await Promise.all(Array.from({ length: 20 }, () => watch.health()))
+    expect(looks).toBe(10)
+    now += 9_999
+    await watch.health()
+    expect(looks).toBe(10)
+    now += 1
+    expect((await watch.health()).examined.jobs).toBe(4_000)
+    expect(looks).toBe(20)
+    now += 10_000
+    tookMs = 20
+    await watch.health()
+    expect(looks).toBe(23)
+  })
+
   it('tells of a stage that no worker serves', async () => {
     const pawl = testEngine()
     const film = pipeline('film', {}).stage('cut', { run: () => 1 })

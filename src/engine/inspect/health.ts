@@ -87,6 +87,10 @@ const BATCH = 200
 const BATCHES = 10
 /** Between the beginnings of two rounds, at least: few jobs need no more. */
 const ROUND_MS = 1_000
+/** Between two looks that did not end a round: pages that ask all the time must not examine all the time. */
+const LOOK_MS = 10_000
+/** The one who asks waits no longer for another query. */
+const MOST_LOOK_MS = 50
 const MOST_BROKEN = 100
 
 export class HealthWatch {
@@ -103,6 +107,8 @@ export class HealthWatch {
   #rounds = 0
   #lastRoundAt: Date | null = null
   #nextRound = -Infinity
+  #nextLook = -Infinity
+  #looking: Promise<void> | null = null
   /** Until then an engine that has just been opened may still be given its workers. */
   readonly #notifyFrom: number
 
@@ -128,7 +134,10 @@ export class HealthWatch {
     return [...this.#broken.values()]
   }
 
-  /** After a few more queries: with few jobs that is a whole round. It does not wait for a server that is away. */
+  /**
+   * After a few more queries: with few jobs that is a whole round, and with many there are none if the last ones are a few
+   * seconds old. It does not wait for a server that is away.
+   */
   async health(): Promise<Health> {
     const { availability } = this.#parts.store
     if (availability === undefined) await this.#look()
@@ -138,8 +147,24 @@ export class HealthWatch {
     return this.known()
   }
 
-  async #look(): Promise<void> {
-    for (let i = 0; i < BATCHES; i++) if (await this.examineSome()) break
+  /** Callers that ask at the same time share a look. */
+  #look(): Promise<void> {
+    this.#looking ??= this.#lookAnew().finally(() => {
+      this.#looking = null
+    })
+    return this.#looking
+  }
+
+  async #lookAnew(): Promise<void> {
+    const now = this.#parts.now()
+    if (now >= this.#nextLook) {
+      let isRoundOver = false
+      for (let i = 0; i < BATCHES && !isRoundOver; i++) {
+        isRoundOver = await this.examineSome()
+        if (this.#parts.now() - now >= MOST_LOOK_MS) break
+      }
+      if (!isRoundOver) this.#nextLook = now + LOOK_MS
+    }
     await this.#parts.refresh()
   }
 

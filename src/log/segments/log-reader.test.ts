@@ -111,6 +111,45 @@ describe('a segment that is replaced by a larger one of the same name', () => {
   })
 })
 
+const OWN = { job: 'long', stage: 0, segment: 0, lease: 1, worker: 'w' }
+
+function step(name: string, bytes = 10): Command {
+  const value = JSON.stringify('x'.repeat(bytes))
+  return { type: 'RecordStep', ...OWN, name, value, definitionVersion: 1 }
+}
+
+describe('a walk along the entries of a job', () => {
+  it('reads those that stand close together at once, over segments and past a large one', async () => {
+    const bench = await new Bench().open()
+    await bench.submit('long')
+    const channel = { queue: 'default', type: 'test', stage: null }
+    await bench.store.claim({ worker: 'w', request: 1, channels: [channel], max: 1, started: true })
+    for (let i = 0; i < 400; i++) {
+      await bench.store.execute([step(`step ${i}`, i === 200 ? 100_000 : 10)])
+      // Others stand between them.
+      if (i % 10 === 0) await bench.submit(`other ${i}`)
+    }
+    expect(bench.segments().length).toBeGreaterThan(4)
+    bench.reads()
+    const before = bench.disk.trace.length
+    const [first] = await bench.store.query({ kind: 'history', job: 'long', limit: 1 })
+    expect(first?.entry.type).toBe('JobSubmitted')
+    const reads = bench.disk.trace.slice(before).filter((line) => line.startsWith('read'))
+    expect(reads.length).toBeLessThan(30)
+    const all = await bench.store.query({ kind: 'history', job: 'long', limit: 1_000 })
+    const newest = await bench.store.query({
+      kind: 'history',
+      job: 'long',
+      limit: 1_000,
+      newest: true,
+    })
+    expect(newest).toEqual(all)
+    const names = all.flatMap(({ entry }) => ('name' in entry ? [entry.name] : []))
+    expect(names).toEqual(range(400, 'step'))
+    await bench.store.close()
+  })
+})
+
 /** Something happens after the first read of a file. */
 class Dropping extends DiskWrapper {
   readonly #then: () => Promise<void>

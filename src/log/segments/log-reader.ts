@@ -21,6 +21,7 @@ import {
   recordEnd,
   TRAILER,
   MARKER_CODE,
+  UNIT,
 } from '../format/format.ts'
 import { Interning } from '../format/interning.ts'
 import type { Disk, DiskFile } from '../disk/disk.ts'
@@ -36,6 +37,22 @@ export interface LoggedEntry {
 }
 
 const WINDOW_BYTES = 64 * 1_024
+/** Of a window that ends with a record: more than most records take. */
+const LAST_RECORD_BYTES = 1_024
+
+/** A piece of a segment, from an offset of its file on. */
+interface LinkWindow {
+  readonly segment: Segment
+  readonly start: number
+  readonly bytes: Buffer
+}
+
+/** Whether the whole record that begins at an offset is in a window. */
+function isWithin({ segment, start, bytes }: LinkWindow, of: Segment, offset: number): boolean {
+  if (segment !== of || offset < start) return false
+  const length = claimedLength(bytes, offset - start)
+  return length !== null && recordEnd(offset - start, length) <= bytes.length
+}
 
 /** The bytes of an entry's record, as an entry. */
 export function decodeEntry(
@@ -102,6 +119,31 @@ export class LogReader {
     const offset = offsetOf(segment.head.base, position)
     const bytes = await this.#window(segment, offset, 1_024)
     return this.#decode(segment, bytes, 0, offset)
+  }
+
+  /**
+   * Says of an entry, by its position, where its job's entry before it stands; 0: there is none. Null: the entry is before
+   * everything that is kept. Made for one walk along a job: entries that stand close together are read together.
+   */
+  links(): (position: number) => Promise<number | null> {
+    let window: LinkWindow | null = null
+    let last = Infinity
+    return async (position) => {
+      const segment = this.#segmentOf(position)
+      if (segment === null) return null
+      const offset = offsetOf(segment.head.base, position)
+      const isClose = last - position < WINDOW_BYTES / UNIT
+      last = position
+      if (window === null || !isWithin(window, segment, offset)) {
+        window = isClose ? await this.#windowBefore(segment, offset) : null
+      }
+      if (window === null) return (await this.at(position))?.before ?? null
+      const { length } = this.#recordAt(segment, window.bytes, offset - window.start, offset)
+      const body = offset - window.start + RECORD_HEAD
+      this.#head.reset(window.bytes, body, body + length)
+      const back = this.#head.count()
+      return back === 0 ? 0 : position - back
+    }
   }
 
   /**
@@ -262,6 +304,16 @@ export class LogReader {
   #endOf(segment: Segment): number {
     const segments = this.#segments()
     return segments[segments.indexOf(segment) + 1]?.head.base ?? Infinity
+  }
+
+  /** What stands before the end of a record. Null: the record is too large for that. */
+  async #windowBefore(segment: Segment, offset: number): Promise<LinkWindow | null> {
+    return this.#files.use(segment, async (file) => {
+      const start = Math.max(0, offset + LAST_RECORD_BYTES - WINDOW_BYTES)
+      const bytes = await readUpTo(file, start, WINDOW_BYTES)
+      const window = { segment, start, bytes }
+      return isWithin(window, segment, offset) ? window : null
+    })
   }
 
   async #window(segment: Segment, offset: number, least: number): Promise<Buffer> {

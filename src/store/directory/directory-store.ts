@@ -224,7 +224,11 @@ export class DirectoryStore implements Store {
 
   #queryAnswers(): LedgerAnswers {
     const { finished } = this.#parts.state
-    const shared = ledgerQueries(this.#ledger, finished)
+    const shared = ledgerQueries(this.#ledger, {
+      find: (id) => finished.findForQuery(id),
+      outcome: (id, now) => finished.outcome(id, now),
+      outputs: (...page) => finished.outputs(...page),
+    })
     return {
       ...shared,
       jobs: (query) => this.#listing.page(query, () => this.#assertOpen()),
@@ -321,9 +325,7 @@ export class DirectoryStore implements Store {
     await this.#writer.durable()
     const all = newest
       ? await newestPositions(reader, job.lastPosition, after, limit)
-      : await this.#links.positionsOf(job, async (position) => {
-          return (await reader.at(position))?.before ?? null
-        })
+      : await this.#links.positionsOf(job, reader.links())
     const from = countUpTo(after, all.length, (n) => all[n] as number)
     const entries: PositionedEntry[] = []
     for (let i = from; i < all.length && entries.length < limit; i++) {
@@ -354,7 +356,7 @@ export class DirectoryStore implements Store {
 
   #recordOf(id: string): JobRecord | null {
     const job = this.#ledger.inMemory(id)
-    if (job === undefined) return this.#parts.state.finished.find(id)
+    if (job === undefined) return this.#parts.state.finished.findForQuery(id)
     return { job, stages: this.#ledger.world.tasks.get(id) ?? null }
   }
 
@@ -406,11 +408,12 @@ async function newestPositions(
   limit: number,
 ): Promise<number[]> {
   const newestFirst: number[] = []
+  const linkOf = reader.links()
   for (let position = lastPosition; position > after && newestFirst.length < limit;) {
-    const found = await reader.at(position)
-    if (found === null) break
+    const before = await linkOf(position)
+    if (before === null) break
     newestFirst.push(position)
-    position = found.before
+    position = before
   }
   return newestFirst.toReversed()
 }

@@ -32,12 +32,14 @@ import { keepSpec } from '../state/job-with-stored-spec.ts'
 import type { Listed } from '../views/job-pages.ts'
 import { listing } from '../views/job-pages.ts'
 import type { TaskOutput } from '../views/job-views.ts'
-import { outcomeOf, outputsPage } from '../views/job-views.ts'
+import { outcomeOf, outputsPage, tasksIn } from '../views/job-views.ts'
 
 /** When so many copies are in memory again, they are evicted. */
 const MOST_READMITTED = 1_000
 /** Jobs whose outputs are read page by page at the same time: there may be many. */
 const MOST_PAGED = 4
+/** A job with so many takes a while to decode. */
+const LARGE_TASKS = 200
 /** Jobs that are looked up between two turns of the event loop: a few milliseconds. */
 const STEP = 500
 /** Rows whose hashes are noted between two turns: a fraction of a millisecond. */
@@ -75,6 +77,8 @@ export class FinishedJobs implements FinishedJobSource {
   readonly #retention = new RetentionPlanner()
   /** Outputs that are being read page by page, of a few jobs: each job is read from its file once. */
   readonly #paged = new Map<string, readonly (readonly TaskOutput[])[]>()
+  /** The large job that a query asked for last. */
+  #recent: { readonly id: string; readonly record: WeakRef<JobRecord> } | null = null
   /** Whose jobs these are; set once, before anything else happens. */
   ledger!: Ledger
   /** Called for each file whose tables had to be made again. */
@@ -125,8 +129,25 @@ export class FinishedJobs implements FinishedJobSource {
     return null
   }
 
+  /** The same, for a query. Several ask for one job at about the same time: a large one is decoded for all of them. */
+  findForQuery(id: string): JobRecord | null {
+    const recent = this.#recentOf(id)
+    if (recent !== null) return recent
+    const record = this.find(id)
+    const tasks = record?.stages?.reduce((sum, stage) => sum + (stage?.length ?? 0), 0) ?? 0
+    // Held weakly: it takes no memory that is needed.
+    if (record !== null && tasks >= LARGE_TASKS) this.#recent = { id, record: new WeakRef(record) }
+    return record
+  }
+
+  #recentOf(id: string): JobRecord | null {
+    return this.#recent?.id === id ? (this.#recent.record.deref() ?? null) : null
+  }
+
   /** What became of a job. Its tasks are counted one by one, and only those that went wrong are kept meanwhile. */
   outcome(id: string, now: number): Outcome | null {
+    const recent = this.#recentOf(id)
+    if (recent !== null) return outcomeOf(recent, recordTallies(recent), now)
     const tallies: Tally[] = []
     const record = this.find(id, (task) => {
       const { stage, state } = task
@@ -141,6 +162,8 @@ export class FinishedJobs implements FinishedJobSource {
 
   /** A page of what the segments of a stage put out. What is behind it is kept until it was read, too. */
   outputs(id: string, stage: number, after: number, limit: number): OutputsPage | null {
+    const recent = this.#recentOf(id)
+    if (recent !== null) return outputsPage(tasksIn(recent, stage), after, limit)
     const outputs = this.#paged.get(id) ?? this.#outputsOf(id)
     if (outputs === null) return null
     // The latest last. A caller that stops half-way does not say so: the oldest makes room.
@@ -370,6 +393,7 @@ export class FinishedJobs implements FinishedJobSource {
    */
   #dropRecord({ id, firstPosition }: Job): void {
     this.#paged.delete(id)
+    if (this.#recent?.id === id) this.#recent = null
     for (const { buffer, since } of this.#buffers) {
       const row = buffer.find(id)
       if (row === -1) continue

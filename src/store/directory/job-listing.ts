@@ -4,7 +4,7 @@
  * turns in between, and what changes meanwhile is behind where it goes on.
  */
 import type { Job, JobState } from '../../kernel/index.ts'
-import { isFinal, jobState, NO_TALLIES } from '../../kernel/index.ts'
+import { errorOf, fingerprintOf, isFinal, jobState, NO_TALLIES } from '../../kernel/index.ts'
 import { eventLoopTurn } from '../../log/index.ts'
 import type { JobsPage } from '../read-model.ts'
 import { COUNTED_STATES } from '../state/job-counts.ts'
@@ -41,6 +41,8 @@ interface Found {
 
 export class JobListing {
   readonly #state: DirectoryState
+  readonly #fingerprints = new WeakMap<object, string>()
+  #fingerprintsMade = 0
 
   constructor(state: DirectoryState) {
     this.#state = state
@@ -113,34 +115,27 @@ export class JobListing {
 
   /** The others. */
   *#others(query: QueryOf<'jobs'>, after: number): IterableIterator<Found> {
+    const { live, ledger } = this.#state
     const newest = query.newest === true
-    const some = this.#someLive(query)
-    if (some !== null) {
-      const isAhead = ({ firstPosition }: Job): boolean => {
-        return newest ? firstPosition < after : firstPosition > after
-      }
-      const sign = newest ? -1 : 1
-      const ahead = some.filter(isAhead)
-      const inOrder = ahead.toSorted((a, b) => (a.firstPosition - b.firstPosition) * sign)
-      for (const job of inOrder) yield this.#ofLive(job)
-      return
-    }
+    const some = this.#someLive(query, after)
     // The counters say when the last one that is meant was found.
     const isFirst = query.after === undefined && after === (newest ? Infinity : 0)
-    let left = isFirst ? this.#openMatches(query) : Infinity
+    let left = some === null && isFirst ? this.#openMatches(query) : Infinity
     let passed = 0
-    const { live, ledger } = this.#state
-    for (const job of newest ? live.before(after) : live.after(after)) {
+    let made = this.#fingerprintsMade
+    for (const job of some ?? (newest ? live.before(after) : live.after(after))) {
       if (left === 0 || isBehind(query, job.submittedAt)) return
-      if (isMeantBy(job, query, ledger.now)) {
+      if (this.#isMeantBy(job, query, ledger.now)) {
         left -= 1
         yield this.#ofLive(job)
         continue
       }
       passed += 1
       if (passed < PASSED_LIVE) continue
+      const cost = PASSED_LIVE * PASSED_JOB + (this.#fingerprintsMade - made) * LIVE_JOB
       passed = 0
-      yield { first: job.firstPosition, cost: PASSED_LIVE * PASSED_JOB, read: null }
+      made = this.#fingerprintsMade
+      yield { first: job.firstPosition, cost, read: null }
     }
   }
 
@@ -155,18 +150,50 @@ export class JobListing {
     return mostMatches(rows, query, OPEN)
   }
 
-  /** Those that the filter has an index for; null: it has none. */
-  #someLive(query: QueryOf<'jobs'>): readonly Job[] | null {
+  /** Those behind a position that the filter has an index for, in order; null: it has none. */
+  #someLive(query: QueryOf<'jobs'>, after: number): Iterable<Job> | null {
     const { key, type, state, worker, error, endedFrom, endedBefore } = query
     const { ledger } = this.#state
+    const newest = query.newest === true
     if (state !== undefined && isFinal(state)) return []
     if (endedFrom !== undefined || endedBefore !== undefined) return []
-    if (worker !== undefined) return jobsHeldBy(ledger, worker)
-    if (key !== undefined) return ledger.jobsWithKey(key, type).filter((job) => !ledger.isOver(job))
+    if (worker !== undefined) return inOrder(jobsHeldBy(ledger, worker), after, newest)
+    if (key !== undefined) {
+      const open = ledger.jobsWithKey(key, type).filter((job) => !ledger.isOver(job))
+      return inOrder(open, after, newest)
+    }
     // Jobs in quarantine are in memory, and have a list of their own.
-    if (state === 'QUARANTINED' || error !== undefined) return [...ledger.quarantined.after(0)]
-    if (state === 'RUNNING') return runningJobs(ledger)
+    if (state === 'QUARANTINED' || error !== undefined) {
+      return newest ? ledger.quarantined.before(after) : ledger.quarantined.after(after)
+    }
+    if (state === 'RUNNING') return inOrder(runningJobs(ledger), after, newest)
     return this.#openMatches(query) === 0 ? [] : null
+  }
+
+  /** By what is in memory: what was submitted may have to be read. */
+  #isMeantBy(job: Job, query: QueryOf<'jobs'>, now: number): boolean {
+    const { type, tag, queue, state, error, submittedFrom, submittedBefore } = query
+    if (type !== undefined && typeOf(job) !== type) return false
+    if (submittedFrom !== undefined && job.submittedAt < submittedFrom) return false
+    if (submittedBefore !== undefined && job.submittedAt >= submittedBefore) return false
+    if (error !== undefined && this.#fingerprintOf(job) !== error) return false
+    const { task } = job
+    if (queue !== undefined && task !== null && task.policy.queue !== queue) return false
+    if (state !== undefined && task !== null && jobState(job, NO_TALLIES, now) !== state)
+      return false
+    return tag === undefined || tagsOf(job).includes(tag)
+  }
+
+  /** A list by error passes all jobs in quarantine, and a page asks for one of each error: each is looked at once. */
+  #fingerprintOf(job: Job): string | null {
+    const error = errorOf(job)
+    if (error === null) return null
+    const known = this.#fingerprints.get(error)
+    if (known !== undefined) return known
+    const made = fingerprintOf(error)
+    this.#fingerprintsMade += 1
+    this.#fingerprints.set(error, made)
+    return made
   }
 
   #ofLive(job: Job): Found {
@@ -177,6 +204,15 @@ export class JobListing {
       read: () => listing(job, ledger.tallies(job), ledger.now),
     }
   }
+}
+
+/** Of few jobs, those behind a position. */
+function inOrder(jobs: readonly Job[], after: number, newest: boolean): readonly Job[] {
+  const ahead = jobs.filter(({ firstPosition }) => {
+    return newest ? firstPosition < after : firstPosition > after
+  })
+  const sign = newest ? -1 : 1
+  return ahead.toSorted((a, b) => (a.firstPosition - b.firstPosition) * sign)
 }
 
 function ofFinished({ first, read }: FoundFinished): Found {
@@ -190,19 +226,4 @@ function isBehind(
 ): boolean {
   if (newest === true) return submittedFrom !== undefined && at < submittedFrom
   return submittedBefore !== undefined && at >= submittedBefore
-}
-
-/** By what is in memory: what was submitted may have to be read. */
-function isMeantBy(
-  job: Job,
-  { type, tag, queue, state, submittedFrom, submittedBefore }: QueryOf<'jobs'>,
-  now: number,
-): boolean {
-  if (type !== undefined && typeOf(job) !== type) return false
-  if (submittedFrom !== undefined && job.submittedAt < submittedFrom) return false
-  if (submittedBefore !== undefined && job.submittedAt >= submittedBefore) return false
-  const { task } = job
-  if (queue !== undefined && task !== null && task.policy.queue !== queue) return false
-  if (state !== undefined && task !== null && jobState(job, NO_TALLIES, now) !== state) return false
-  return tag === undefined || tagsOf(job).includes(tag)
 }

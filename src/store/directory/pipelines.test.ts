@@ -130,6 +130,26 @@ describe('a pipeline whose spec has left memory', () => {
     await store.close()
   })
 
+  it('that is over is read from its file once for all that is asked about it, until it changes', async () => {
+    const store = await opened(new SimDisk())
+    await store.execute([{ type: 'SubmitJob', job: 'p', spec }])
+    await take(store, 1, 1)
+    await take(store, 2, SEGMENTS)
+    await store.checkpoint()
+    await store.checkpoint()
+    const spy = vi.spyOn(FinishedFile.prototype, 'read')
+    onTestFinished(() => spy.mockRestore())
+    const view = await store.query({ kind: 'overview', job: 'p' })
+    expect((await store.query({ kind: 'outcome', job: 'p' }))?.state).toBe('SUCCEEDED')
+    expect(await store.query({ kind: 'history', job: 'p', limit: 10 })).toHaveLength(10)
+    expect(view?.job.erased).toBe(null)
+    expect(spy).toHaveBeenCalledTimes(1)
+    await store.execute([{ type: 'EraseJob', job: 'p', by: 'ada', reason: 'asked' }])
+    const erased = await store.query({ kind: 'overview', job: 'p' })
+    expect(erased?.job.erased).toMatchObject({ by: 'ada' })
+    await store.close()
+  })
+
   it('is not looked at by upkeep after a restart if there is nothing to do about it', async () => {
     const disk = new SimDisk()
     const count = reads()

@@ -61,6 +61,17 @@ export class QuarantinedJobs {
     }
   }
 
+  /** Those that were submitted before a position, the newest first. */
+  *before(position: number): IterableIterator<Job> {
+    const order = this.#sorted()
+    const behind = countUpTo(position, order.length, (n) => (order[n] as QuarantineRow).position)
+    for (let i = behind - 1; i >= 0; i--) {
+      const { id, hasLeft, position: own } = order[i] as QuarantineRow
+      const job = hasLeft || own === position ? undefined : this.#find(id)
+      if (job !== undefined) yield job
+    }
+  }
+
   #add({ id, firstPosition: position }: Job): void {
     const row = { id, position, hasLeft: false }
     this.#rows.set(id, row)
