@@ -9,17 +9,17 @@ import { build } from 'esbuild'
 const root = join(dirname(fileURLToPath(import.meta.url)), '..')
 const page = join(root, 'src', 'dashboard', 'page')
 
-// Importing the kernel or the protocol does nothing by itself: of them, the page has what it uses.
+// Importing the kernel, the protocol or definitions does nothing by itself: of them, the page has what it uses.
 const onlyWhatIsUsed = {
   name: 'only-what-is-used',
   setup({ onResolve }) {
-    onResolve({ filter: /\/(?:kernel|protocol)\// }, ({ path, resolveDir, kind }) =>
+    onResolve({ filter: /\/(?:kernel|protocol|definition)\// }, ({ path, resolveDir, kind }) =>
       kind === 'import-statement'
         ? { path: resolve(resolveDir, path), sideEffects: false }
         : undefined,
     )
     onResolve({ filter: /^\.\/[\w-]+\.ts$/ }, ({ path, resolveDir }) =>
-      /[\\/]src[\\/](?:kernel|protocol)(?:[\\/]|$)/.test(resolveDir)
+      /[\\/]src[\\/](?:kernel|protocol|definition)(?:[\\/]|$)/.test(resolveDir)
         ? { path: resolve(resolveDir, path), sideEffects: false }
         : undefined,
     )

@@ -93,6 +93,7 @@ export type {
   PostgresConnectionOptions,
   SqlParameter,
   SqlValue,
+  StateMove,
   Traffic,
   UserTransaction,
 } from './store/index.ts'

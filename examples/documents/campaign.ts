@@ -10,6 +10,7 @@ import { chance } from './chance.ts'
 import type { Collection } from './corpus.ts'
 import { writeCollection } from './corpus.ts'
 import type { LivesTerms, Told } from './engine-lives.ts'
+import { arrivingRefund } from './desk-requests.ts'
 import { EngineLives } from './engine-lives.ts'
 import type { Options } from './options.ts'
 import type { ToldReading } from './pipeline.ts'
@@ -20,6 +21,10 @@ const BUSY_SHARE = 0.75
 /** Collections at once: more of them wait until one is over. */
 const MOST_UNDER_WAY = 3
 const TICK_MS = 50
+/** Between two refunds that come to the desk: of a few there is always one that waits. */
+const REFUND_EVERY_MS = 12_000
+/** At once, so that there is something to answer when the page is opened. */
+const FIRST_REFUNDS = 3
 /** Documents between two kills, so that it gets somewhere even where processes start slowly. */
 const HEADWAY = 3
 /** A process is killed so long after it began to read at the most: it is surely still at it. */
@@ -78,7 +83,7 @@ export class Campaign {
     if (isForever) clearTimeout(stuck)
     const living = this.#lives.run().finally(() => this.#over.abort())
     try {
-      await Promise.all([living, this.#bring(), this.#kill()])
+      await Promise.all([living, this.#bring(), this.#bringRefunds(), this.#kill()])
     } finally {
       clearTimeout(stuck)
       this.#over.abort()
@@ -113,6 +118,8 @@ export class Campaign {
     } else if (told.type === 'reading') {
       this.#tally.reading(told)
       this.#onReading(told)
+    } else if (told.type === 'answer') {
+      this.#onEvent(this.#tally.answer(told))
     } else {
       const event = this.#tally.entry(told)
       if (event !== null) this.#onEvent(event)
@@ -135,6 +142,16 @@ export class Campaign {
       this.#lives.tell({ name, share: { folder, flaky } })
     }
     this.#lives.tell('no more')
+  }
+
+  /** Only where a page shows them, and a person may answer. */
+  async #bringRefunds(): Promise<void> {
+    if (!this.#options.isForever) return
+    const random = chance(this.#options.seed)
+    for (let number = 1; !this.#isEnding; number++) {
+      this.#lives.tell({ refund: arrivingRefund(number, random) })
+      if (number >= FIRST_REFUNDS) await this.#pauseUnlessEnding(REFUND_EVERY_MS)
+    }
   }
 
   /** The last one is kept back while there are kills to come, so that there is something to hit. */
@@ -210,6 +227,11 @@ export class Campaign {
         resolve(reading)
       }
     })
+  }
+
+  async #pauseUnlessEnding(ms: number): Promise<void> {
+    const until = Date.now() + ms
+    while (!this.#isEnding && Date.now() < until) await this.#pause(TICK_MS)
   }
 
   async #pause(ms: number): Promise<void> {

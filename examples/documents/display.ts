@@ -99,6 +99,7 @@ export class Display {
       '',
       `  ${'engine'.padEnd(NAME_WIDTH)}${engineState(this.#tally)}`,
       ...this.#leaseRows(),
+      ...this.#deskRow(),
       '',
       `  ${figures(this.#tally)}`,
       dim(`  ${this.#hint}`),
@@ -118,6 +119,13 @@ export class Display {
       const heldFor = ((now - lease.since) / 1_000).toFixed(1)
       return `  ${label.padEnd(NAME_WIDTH)}${lease.what}  ${dim(`${process}${heldFor} s`)}`
     })
+  }
+
+  #deskRow(): string[] {
+    if (!this.#options.isForever) return []
+    const { answers } = this.#tally
+    const said = `${answers} answers of people, see Inbox on the page`
+    return [`  ${'desk'.padEnd(NAME_WIDTH)}${said}`]
   }
 
   #share(): number {

@@ -11,17 +11,19 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import type { Readable, Writable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
-import type { Arrival, EnginePlan, ToldEntry, ToldOpened } from './engine-process.ts'
+import type { Arrival, EnginePlan, ToldAnswer, ToldEntry, ToldOpened } from './engine-process.ts'
 import { eachLine } from './lines.ts'
 import type { ToldReading } from './pipeline.ts'
 
-export type Told = ToldOpened | ToldEntry | ToldReading
+export type Told = ToldOpened | ToldAnswer | ToldEntry | ToldReading
 
 /** What all lives of the engine have. */
 export interface LivesTerms {
   readonly log: string
   /** Where each serves the page; null: none does. */
   readonly port: number | null
+  /** Where the desk writes what it paid. */
+  readonly ledger: string
 }
 
 export class EngineLives {
@@ -74,12 +76,13 @@ export class EngineLives {
 
   async #liveOnce(): Promise<{ code: number | null; signal: NodeJS.Signals | null }> {
     const file = fileURLToPath(new URL('./engine-process.ts', import.meta.url))
-    const plan: EnginePlan = { ...this.#terms, from: this.#position() }
+    const { log, port } = this.#terms
+    const plan: EnginePlan = { log, port, from: this.#position() }
     const args = [...process.execArgv, file, JSON.stringify(plan)]
     const child = spawn(process.execPath, args, {
       // Its input stays open as long as this process lives.
       stdio: ['pipe', 'pipe', 'inherit'],
-      env: { ...process.env, TELL_READINGS: '1' },
+      env: { ...process.env, TELL_READINGS: '1', LEDGER: this.#terms.ledger },
     })
     this.#child = child
     // One that was killed does not listen.

@@ -9,6 +9,8 @@ import { createInterface } from 'node:readline'
 import type { Entry, Pawl } from '../../src/index.ts'
 import { open } from '../../src/index.ts'
 import { serve } from '../../src/server/index.ts'
+import type { ArrivingRefund } from './desk.ts'
+import { openDesk, refund } from './desk.ts'
 import { say } from './lines.ts'
 import { collection } from './pipeline.ts'
 import type { Share } from './share.ts'
@@ -21,12 +23,23 @@ export interface EnginePlan {
   readonly from: number
 }
 
-/** What it is told, in lines: a collection has come, or no more will. */
-export type Arrival = { readonly name: string; readonly share: Share } | 'no more'
+/** What it is told, in lines: a collection has come, or a refund, or no more will. */
+export type Arrival =
+  | { readonly name: string; readonly share: Share }
+  | { readonly refund: ArrivingRefund }
+  | 'no more'
 
 /** What it says first. */
 export interface ToldOpened {
   readonly type: 'opened'
+}
+
+/** A person answered what a refund asks. */
+export interface ToldAnswer {
+  readonly type: 'answer'
+  readonly position: number
+  readonly refund: string
+  readonly by: string
 }
 
 /** An entry of the log, as far as it is shown. */
@@ -67,19 +80,29 @@ function told(position: number, entry: Entry): ToldEntry | null {
   }
 }
 
+function answer(position: number, entry: Entry): ToldAnswer | null {
+  if (entry.type !== 'MessageSent') return null
+  return { type: 'answer', position, refund: entry.job, by: entry.by }
+}
+
 async function tell(pawl: Pawl, from: number): Promise<void> {
   for await (const { position, entry } of pawl.watch({ from })) {
-    const line = told(position, entry)
+    const line = answer(position, entry) ?? told(position, entry)
     if (line !== null) say(line)
   }
 }
 
-/** Submits what comes; resolved when no more will, and all of it is over. */
-function takeCollections(pawl: Pawl): Promise<unknown> {
+/** Submits what comes; resolved when no more will, and all collections are over. */
+function takeArrivals(pawl: Pawl): Promise<unknown> {
   const settled: Promise<unknown>[] = []
   return new Promise((resolve, reject) => {
     const submit = async (arrival: Arrival): Promise<void> => {
       if (arrival === 'no more') return resolve(Promise.allSettled(settled))
+      if ('refund' in arrival) {
+        const { id, customer, request } = arrival.refund
+        await pawl.submit(refund, request, { id, by: customer })
+        return
+      }
       const { name, share } = arrival
       // Groups take turns: the report on one does not wait for the documents of another.
       const handle = await pawl.submit(collection, share, { id: name, group: name })
@@ -110,7 +133,9 @@ const server = plan.port === null ? null : await serve(pawl, { port: plan.port }
 const telling = tell(pawl, plan.from)
 const modules = [new URL('./pipeline.ts', import.meta.url)]
 pawl.work([collection], { concurrency: AT_ONCE, isolation: 'process', modules })
-await takeCollections(pawl)
+const closeDesk = plan.port === null ? null : openDesk(pawl)
+await takeArrivals(pawl)
+await closeDesk?.()
 await server?.close()
 await pawl.close()
 await telling

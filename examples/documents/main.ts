@@ -1,6 +1,6 @@
 /**
  * Documents: a pipeline over real files, shown while it is being killed. In the end every document
- * was counted once.
+ * was counted once. Until Ctrl-C there is a desk beside it, whose refunds wait for people.
  */
 import { mkdir, mkdtemp, readdir, rm } from 'node:fs/promises'
 import { once } from 'node:events'
@@ -9,12 +9,15 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { Campaign, Stopped } from './campaign.ts'
+import type { DeskReport } from './desk-report.ts'
+import { deskReport } from './desk-report.ts'
 import { Display } from './display.ts'
 import type { Options } from './options.ts'
 import { BadOption, HELP, optionsFrom } from './options.ts'
 import { proofOf } from './proof.ts'
 import { Tally } from './tally.ts'
 
+const NO_DESK: DeskReport = { lines: [], holds: true }
 /** A terminal and npm both pass Ctrl-C on: what comes twice at once was pressed once. */
 const SAME_KEY_MS = 500
 
@@ -24,21 +27,25 @@ async function run(options: Options): Promise<boolean> {
   console.log(`survey, analyse each document, report; seed ${options.seed}`)
   const port = options.port === null ? null : await freePort(options.port)
   if (port !== null) {
-    console.log(`see it turn: http://127.0.0.1:${port}/dashboard/ ; Ctrl-C ends it, with the proof`)
+    console.log(
+      `see it turn: http://127.0.0.1:${port}/dashboard/ ; its Inbox has questions for you; Ctrl-C ends it, with the proof`,
+    )
   }
   console.log()
   const tally = new Tally()
   const display = new Display(options, tally, process.stdout)
-  const lives = { log, port }
+  const ledger = join(place, 'ledger.txt')
+  const lives = { log, port, ledger }
   const campaign = new Campaign(options, place, lives, tally, (event) => display.event(event))
   heed(campaign, display)
   try {
     await campaign.run()
     display.close()
     const { lines, holds, report } = await proofOf(log, campaign.collections, tally)
-    console.log(lines.join('\n'))
+    const desk = options.isForever ? await deskReport(log, ledger) : NO_DESK
+    console.log([...desk.lines, ...lines].join('\n'))
     if (options.data !== null) console.log(`kept: ${place}\na report: ${report}`)
-    return holds
+    return holds && desk.holds
   } finally {
     display.close()
     if (options.data === null) await rm(place, { recursive: true, force: true })

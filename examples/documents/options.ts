@@ -25,9 +25,10 @@ processes that it runs handlers in are killed. In the end every document was cou
 
   npm start -- [options]
 
-It goes on until Ctrl-C, and a page shows it at work: its address is printed.
+It goes on until Ctrl-C, and a page shows it at work: its address is printed. Beside it refunds
+come to a desk, and wait for people: answer some in the Inbox of the page.
 
-  --once           no page, and it ends by itself
+  --once           no page, no desk, and it ends by itself
   --seconds N      about how long it takes (default 30), or, until Ctrl-C, how long as many take (default 120)
   --collections N  how many collections there are (default 6)
   --documents N    how many documents each of them has (default 20)

@@ -3,7 +3,7 @@
  * the log itself.
  */
 import type { Collection } from './corpus.ts'
-import type { ToldEntry } from './engine-process.ts'
+import type { ToldAnswer, ToldEntry } from './engine-process.ts'
 import type { ToldReading } from './pipeline.ts'
 
 /** Where a segment stands. `again`: it waits because an attempt came to nothing. */
@@ -38,6 +38,8 @@ export class Tally {
   /** Attempts that were not the first. */
   attemptsAgain = 0
   readsRetried = 0
+  /** What people answered at the desk. */
+  answers = 0
   isEngineOpen = false
   engineKills = 0
   processKills = 0
@@ -84,6 +86,13 @@ export class Tally {
   documentOf(collection: string, segment: number): string {
     const tally = this.#byName.get(collection)
     return tally === undefined ? collection : nameOf(tally, 'analyse', segment)
+  }
+
+  /** What is worth a line. */
+  answer({ position, refund, by }: ToldAnswer): string {
+    this.position = position
+    this.answers += 1
+    return `${refund}: ${by} answered`
   }
 
   /** What is worth a line; or null. */

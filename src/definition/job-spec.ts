@@ -263,7 +263,7 @@ function newSpec(
     unique: options.unique ?? false,
     held: options.hold ?? false,
     group: options.group ?? null,
-    tags: options.tags ?? NONE,
+    tags: ownTags(options.tags),
     parent: null,
     schedule: null,
     rerunOf: null,
@@ -280,6 +280,12 @@ function newSpec(
         : policyFor(policyOf(definition.policy, definition.said, defaults), options, what),
     stages: 'stages' in definition ? stagesOf(definition, options, defaults, what) : null,
   }
+}
+
+/** A list of its own: the caller may go on changing the one that it gave. What is no list is refused later. */
+function ownTags(tags: readonly string[] | undefined): readonly string[] {
+  if (tags === undefined || tags.length === 0) return NONE
+  return Array.isArray(tags) ? tags.slice() : tags
 }
 
 function metadataOf(metadata: unknown, what: string): string | null {

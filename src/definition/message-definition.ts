@@ -105,10 +105,16 @@ function jsonSchemaOf(schema: MaybeSchema): object | null {
   }
 }
 
-/** Two processes may make the same schema with its parts in another order. */
-function inOrder(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(inOrder)
+/**
+ * Two processes may make the same schema with its parts in another order. `properties` stay as they were written: people
+ * are asked for them in that order.
+ */
+function inOrder(value: unknown, areFields = false): unknown {
+  if (Array.isArray(value)) return value.map((one) => inOrder(one))
   if (typeof value !== 'object' || value === null) return value
-  const parts = Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1))
-  return Object.fromEntries(parts.map(([name, part]) => [name, inOrder(part)]))
+  const given = Object.entries(value)
+  const parts = areFields ? given : given.toSorted(([a], [b]) => (a < b ? -1 : 1))
+  return Object.fromEntries(
+    parts.map(([name, part]) => [name, inOrder(part, !areFields && name === 'properties')]),
+  )
 }

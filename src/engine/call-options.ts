@@ -18,7 +18,9 @@ import type {
   RescheduleOptions,
   RetryJobOptions,
 } from './operator/operator.ts'
+import type { TaskChoice } from './operator/operator-commands.ts'
 import type { ExecutionsFilter } from './inspect/executions.ts'
+import type { SegmentsFilter } from './inspect/segments.ts'
 import { assertWhole } from './whole-number.ts'
 import type { ScheduleOptions } from './schedule/terms.ts'
 
@@ -41,6 +43,7 @@ export const CALL_OPTIONS = {
   answer: new KnownOptions<AnswerOptions>({ ...ACTOR, stage: true, segment: true }),
   send: new KnownOptions<SendOptions>({ ...ACTOR, id: true, stage: true, segment: true }),
   task: new KnownOptions<DiscardOptions>(TASK),
+  choice: new KnownOptions<TaskChoice>({ stage: true, segment: true }),
   retry: new KnownOptions<RetryJobOptions>({ ...TASK, input: true, definition: true }),
   force: new KnownOptions<ForceOptions>({ ...TASK, to: true, output: true }),
   reschedule: new KnownOptions<RescheduleOptions>({
@@ -95,6 +98,14 @@ export const CALL_OPTIONS = {
 const EXECUTIONS = new KnownOptions<ExecutionsFilter>({ stage: true, segment: true, ...PAGE })
 export function assertExecutionsFilter(filter: unknown): void {
   EXECUTIONS.assertFilter(filter, 'executions()', [...PLACES, 'stage', 'segment'])
+}
+
+const SEGMENTS = new KnownOptions<SegmentsFilter>({ stage: true, state: true, ...PAGE })
+export function assertSegmentsFilter(filter: unknown): void {
+  SEGMENTS.assertFilter(filter, 'segments()', [...PLACES, 'state'])
+  const { stage } = filter as SegmentsFilter
+  if (typeof stage === 'string') return
+  throw new InvalidDefinition('Say of which stage: segments(id, { stage }).')
 }
 
 export function assertLimit(limit: number | undefined): void {

@@ -25,6 +25,7 @@ export type { SendOptions, SentMessage } from './messages/messages.ts'
 export type { WaitInfo } from './inspect/wait-info.ts'
 export type { FailureReason } from './failure-reason.ts'
 export type { ExecutionInfo, ExecutionsFilter, ExecutionsPage } from './inspect/executions.ts'
+export type { SegmentList, SegmentListItem, SegmentsFilter } from './inspect/segments.ts'
 export type { EffectInfo, JobInfo, SegmentInfo, StageInfo } from './client/job-info.ts'
 export type { HistoryItem, RecordedItem, TimedItem } from './inspect/history.ts'
 export type { CountedJobs, JobCounts, NamedCount, PastFilter } from './client/snapshot.ts'
@@ -46,8 +47,9 @@ export type {
   RetryJobOptions,
   RevokeOptions,
   SeenAttempt,
-  TaskChoice,
 } from './operator/operator.ts'
+export type { TaskChoice } from './operator/operator-commands.ts'
+export type { AcceptedAction, AcceptedActions } from './operator/accepted-actions.ts'
 export type { EngineRefusalCode, RefusalCode, RefusedCommand } from './refusals.ts'
 export type { ItemOptions, SubmitOptions, SubmitSummary } from './client/submitter.ts'
 export type { MaxWaiting } from './client/waiting-bounds.ts'

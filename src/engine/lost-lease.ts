@@ -62,9 +62,10 @@ export function endsIn(entries: readonly Entry[]): AttemptEnds {
   const ends = new Map<string, Entry>()
   for (const entry of entries) {
     const lease = endedLease(entry)
-    if (lease !== null && 'segment' in entry) {
-      ends.set(`${entry.stage}/${entry.segment}/${lease}`, entry)
-    }
+    if (lease === null || !('segment' in entry)) continue
+    const key = `${entry.stage}/${entry.segment}/${lease}`
+    // A lease ends once: a task that is forced later was not ended by that.
+    if (!ends.has(key)) ends.set(key, entry)
   }
   const endOf = ({ stage, segment, attempt }: Execution): Entry | undefined =>
     ends.get(`${stage}/${segment}/${attempt}`)

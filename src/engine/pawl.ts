@@ -26,7 +26,13 @@ import { ArtifactSweep } from './artifacts/artifact-sweep.ts'
 import { Artifacts } from './artifacts/artifacts.ts'
 import type { Backup, BackupOptions } from './artifacts/backup.ts'
 import { backUp } from './artifacts/backup.ts'
-import { assertExecutionsFilter, assertJobId, assertLimit, CALL_OPTIONS } from './call-options.ts'
+import {
+  assertExecutionsFilter,
+  assertJobId,
+  assertLimit,
+  assertSegmentsFilter,
+  CALL_OPTIONS,
+} from './call-options.ts'
 import type { HandleParts } from './client/handle.ts'
 import { Handle } from './client/handle.ts'
 import type { JobInfo } from './client/job-info.ts'
@@ -51,6 +57,8 @@ import type { EngineMetrics } from './inspect/engine-metrics.ts'
 import { engineMetrics } from './inspect/engine-metrics.ts'
 import type { ExecutionsFilter, ExecutionsPage } from './inspect/executions.ts'
 import { executionsPage } from './inspect/executions.ts'
+import type { SegmentList, SegmentsFilter } from './inspect/segments.ts'
+import { listSegments } from './inspect/segments.ts'
 import type { Explanation } from './inspect/explain.ts'
 import { explain } from './inspect/explain.ts'
 import type { Health } from './inspect/health.ts'
@@ -67,6 +75,9 @@ import type { WorkerInfo } from './inspect/worker-info.ts'
 import { servesChannel } from './inspect/worker-info.ts'
 import type { BulkAction, BulkFilter, BulkOptions, BulkReport } from './client/bulk.ts'
 import { bulk } from './client/bulk.ts'
+import type { AcceptedActions } from './operator/accepted-actions.ts'
+import { acceptedActions } from './operator/accepted-actions.ts'
+import type { TaskChoice } from './operator/operator-commands.ts'
 import type { EraseOptions } from './operator/erasure.ts'
 import { Erasure } from './operator/erasure.ts'
 import type {
@@ -300,6 +311,24 @@ export class Pawl {
     assertExecutionsFilter(filter)
     assertLimit(filter.limit)
     return executionsPage(this.#parts.store, id, filter)
+  }
+
+  /** The segments of a stage, page by page: what each does, how often it was tried, and what went wrong. */
+  async segments(id: string, filter: SegmentsFilter): Promise<SegmentList> {
+    assertJobId(id)
+    assertSegmentsFilter(filter)
+    assertLimit(filter.limit)
+    return listSegments(this.#parts.store, id, filter)
+  }
+
+  /**
+   * What of the calls below would be accepted of a job now, or of one task of a pipeline: to show people only what
+   * they can do. Each call is decided when it is made.
+   */
+  async actions(id: string, choice: TaskChoice = {}): Promise<AcceptedActions> {
+    assertJobId(id)
+    CALL_OPTIONS.choice.assert(choice, 'actions()')
+    return acceptedActions(this.#parts.store, this.#now(), id, choice)
   }
 
   /** Every entry from a position on (default: from the beginning), and then as they come. */

@@ -23,6 +23,7 @@ import {
   PIPELINE_JOB_TRANSITIONS,
   PLAIN_JOB_TRANSITIONS,
 } from './transitions.ts'
+import type { JobSpec } from './model.ts'
 import { invalidFields, isUsualAndRight } from './spec.ts'
 import { malformed, name } from './wellformed.ts'
 import type { World } from './world.ts'
@@ -60,16 +61,19 @@ export function areAlike(commands: readonly Command[]): commands is readonly Sub
   const first = commands[0]
   if (first?.type !== 'SubmitJob' || first.spec?.policy == null) return false
   if (invalidFields(first.spec) !== null) return false
-  const { type, version, policy } = first.spec
   const ids = new Set<string>()
   for (const command of commands) {
-    if (command?.type !== 'SubmitJob' || name(command.job) !== null) return false
-    const { spec } = command
-    if (spec?.policy !== policy || spec.type !== type || spec.version !== version) return false
-    if (!isUsualAndRight(spec)) return false
+    if (!isLike(first.spec, command)) return false
     ids.add(command.job)
   }
   return ids.size === commands.length
+}
+
+function isLike({ type, version, policy }: JobSpec, command: Command): command is SubmitJob {
+  if (command?.type !== 'SubmitJob' || name(command.job) !== null) return false
+  const { spec } = command
+  if (spec?.policy !== policy || spec.type !== type || spec.version !== version) return false
+  return isUsualAndRight(spec)
 }
 
 /**

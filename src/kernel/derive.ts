@@ -179,7 +179,8 @@ export function jobState(job: Job, tallies: Tallies, now: number): JobState {
   return job.task === null ? pipelineState(job, tallies, now) : plainState(job, job.task, now)
 }
 
-function plainState(job: Job, task: Task, now: number): JobState {
+/** Of a plain job; of a segment, as if it were one. */
+export function plainState(job: Pick<Job, 'held'>, task: Task, now: number): JobState {
   switch (task.state) {
     case 'COMPLETED':
       return 'SUCCEEDED'

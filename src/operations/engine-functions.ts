@@ -76,6 +76,17 @@ async function pastJobs(
   return { jobs, next: null }
 }
 
+/** With the moment itself: a reader goes on from there, entry by entry. */
+async function pastCounts(
+  { pawl }: OperationContext,
+  { time, position, ...filter }: OperationInput<'past.counts'>,
+): Promise<unknown> {
+  const counts = await snapshotAt(pawl, given({ time, position })).counts(filter)
+  const moment = time === undefined ? { position: position as number } : { time }
+  const snapshot = await engineOf(pawl).store.at(moment)
+  return { position: await snapshot.position(), time: new Date(snapshot.time), ...counts }
+}
+
 /** `queue` of a reschedule is another one than that of the filter. */
 function bulk(
   context: OperationContext,
@@ -126,8 +137,7 @@ export const ENGINE_FUNCTIONS: OperationFunctions<OfEngine> = {
   counts: ({ pawl }, input) => pawl.counts(input),
   'past.show': pastJob,
   'past.list': pastJobs,
-  'past.counts': ({ pawl }, { time, position, ...filter }) =>
-    snapshotAt(pawl, given({ time, position })).counts(filter),
+  'past.counts': pastCounts,
   'bulk.preview': (context, input) => bulk(context, input, true),
   'bulk.run': (context, input) => bulk(context, input, false),
   'queues.list': async ({ pawl }) => ({ queues: await pawl.queues() }),

@@ -11,6 +11,7 @@ import {
   typed,
 } from '../definition/index.ts'
 import { streamAddress } from '../engine/client/job-stream.ts'
+import { askedQuestion } from '../engine/messages/asked-question.ts'
 import type { Handle, Pawl, StreamItem, SubmitOptions } from '../engine/index.ts'
 import { ResultTimeout, UnknownJob } from '../engine/index.ts'
 import { isFinal, PawlError } from '../kernel/index.ts'
@@ -137,6 +138,8 @@ export const JOB_FUNCTIONS: OperationFunctions<OfJobs> = {
   'jobs.history': async ({ pawl }, { job, ...page }) => ({ items: await pawl.history(job, page) }),
   'jobs.explain': ({ pawl }, { job }) => pawl.explain(job),
   'jobs.executions': ({ pawl }, { job, ...filter }) => pawl.executions(job, filter),
+  'jobs.segments': ({ pawl }, { job, ...filter }) => pawl.segments(job, filter),
+  'jobs.actions': ({ pawl }, { job, ...choice }) => pawl.actions(job, choice),
   'jobs.result': result,
   'jobs.stream': streamPage,
   'jobs.cancel': done((context, input) => context.pawl.cancel(input.job, actorOf(context, input))),
@@ -171,6 +174,10 @@ export const JOB_FUNCTIONS: OperationFunctions<OfJobs> = {
   ),
   'messages.send': send,
   'inbox.list': ({ pawl }, input) => pawl.inbox(input),
+  'inbox.show': ({ pawl }, { job, name, ...choice }) => {
+    const { store, now } = engineOf(pawl)
+    return askedQuestion(store, { job, name }, choice, now())
+  },
   'inbox.answer': done((context, input) => {
     const options = optionsOf(context, input, 'job', 'name', 'value')
     return context.pawl.answer(input, input.value, { ...options, by: options.by ?? context.by })

@@ -135,6 +135,8 @@ const OTHER_OPERATIONS = {
     says: 'How many jobs were in each state at a moment, of all, by type and by queue. It reads the history.',
     input: object({}, { ...pastMoment, ...pastFilter }),
     output: object({
+      position: about('Up to and with which entries they were read.', whole(0)),
+      time: date,
       total: whole(0),
       states: stateCounts,
       types: list(object({ name, total: whole(0), states: stateCounts }), MOST_LISTED),
@@ -143,7 +145,13 @@ const OTHER_OPERATIONS = {
     errors: ['BeforeHistory', 'InvalidDefinition'],
     example: {
       input: { position: 12 },
-      output: { ...EXAMPLE_COUNTS, types: [{ name: 'mail', ...EXAMPLE_COUNTS }], queues: [] },
+      output: {
+        position: 12,
+        time: EXAMPLE_DATE,
+        ...EXAMPLE_COUNTS,
+        types: [{ name: 'mail', ...EXAMPLE_COUNTS }],
+        queues: [],
+      },
     },
   }),
   'bulk.preview': operation({

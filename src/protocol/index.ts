@@ -8,6 +8,8 @@ export { COMMAND_ROLES, rolesForCommand } from './command-roles.ts'
 export { openApiDocument } from './openapi.ts'
 export type { CommandTerms, Operation, OperationKind, Role, ScopeRule } from './operation.ts'
 export { pathParameters, ROLES } from './operation.ts'
+export type { LinkTerms } from './link-terms.ts'
+export { LINK_PREFIX, linkTermsIn, partsOfLink, writtenLinkTerms } from './link-terms.ts'
 export { LONGEST_POLL_WAIT_MS, MOST_COMMANDS_PER_REQUEST } from './parts.ts'
 export type { ProblemDetails, ServerProblem } from './problems.ts'
 export {

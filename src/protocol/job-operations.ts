@@ -26,6 +26,7 @@ import {
   nextPage,
   policy,
   state,
+  TASK_STATES,
   time,
   typeOfStore,
   waitMs,
@@ -347,6 +348,75 @@ export const JOB_OPERATIONS = {
       },
     },
   }),
+  'jobs.segments': operation({
+    path: '/v1/jobs/{job}/segments',
+    roles: ['read', 'operate'],
+    scope: 'job',
+    command: {
+      words: 'segments',
+      summary: 'List the segments of a stage of a pipeline',
+      positional: ['job', 'stage'],
+    },
+    says: 'The segments of a stage, page by page: what each does, how often it was tried, and what went wrong.',
+    input: object(
+      { job, stage: about('The name of the stage.', name) },
+      {
+        state: choice(...TASK_STATES),
+        after: about('`next` of the page before, or any segment.', whole(0)),
+        limit,
+      },
+    ),
+    output: object({
+      segments: list(
+        open({
+          segment: whole(0),
+          state: text(40),
+          attempt: whole(0),
+          error: nullable(anything()),
+        }),
+        MOST_PER_PAGE,
+      ),
+      next: nextPage,
+    }),
+    errors: ['UnknownJob', 'InvalidDefinition'],
+    example: {
+      input: { ...JOB, stage: 'pages', limit: 1 },
+      output: {
+        segments: [{ segment: 0, state: 'COMPLETED', attempt: 1, error: null }],
+        next: 0,
+      },
+    },
+  }),
+  'jobs.actions': operation({
+    path: '/v1/jobs/{job}/actions',
+    roles: ['read', 'operate'],
+    scope: 'job',
+    command: {
+      words: 'actions',
+      summary: 'List what an operator could do to a job now',
+      positional: ['job'],
+    },
+    says: 'What an operator could do to a job, or to one task of a pipeline, as it stands now: the operations that would be accepted.',
+    input: object({ job }, { stage: choiceOfTask.stage, segment: choiceOfTask.segment }),
+    output: object({
+      job,
+      stage: nullable(name),
+      segment: nullable(whole(0)),
+      attempt: nullable(whole(0)),
+      actions: list(open({ action: text(40) }), 20),
+    }),
+    errors: ['UnknownJob', 'InvalidDefinition'],
+    example: {
+      input: JOB,
+      output: {
+        ...JOB,
+        stage: null,
+        segment: null,
+        attempt: 1,
+        actions: [{ action: 'retry' }, { action: 'discard' }],
+      },
+    },
+  }),
   'jobs.events': operation({
     path: '/v1/jobs/{job}/events',
     kind: 'events',
@@ -556,6 +626,47 @@ export const JOB_OPERATIONS = {
           },
         ],
         next: null,
+      },
+    },
+  }),
+  'inbox.show': operation({
+    path: '/v1/jobs/{job}/questions/{name}',
+    roles: ['read', 'operate'],
+    scope: 'job',
+    command: {
+      none: 'It is for pages that a link leads to: `pawl inbox --job` shows what a job asks.',
+    },
+    says: 'One question, and whether it still waits for an answer. A link to a question may read it.',
+    input: object(
+      { job, name: about('Of the question.', name) },
+      { stage: choiceOfTask.stage, segment: choiceOfTask.segment },
+    ),
+    output: object({
+      job,
+      type: name,
+      name,
+      state: about(
+        'Whether it is asked, was answered, had its time, or is not asked: not yet, or no more.',
+        choice('OPEN', 'ANSWERED', 'TIMED_OUT', 'NOT_ASKED'),
+      ),
+      endedAt: about('When the last answer came, or its time was over.', nullable(date)),
+      answers: about('Who answered it.', list(object({ by: name, at: date }), MOST_PER_PAGE)),
+      question: about(
+        'As in the inbox; null: nothing is known of it.',
+        nullable(open({ ask: text(LIMITS.errorChars), since: date })),
+      ),
+    }),
+    errors: ['UnknownJob', 'InvalidDefinition'],
+    example: {
+      input: { ...JOB, name: 'approve' },
+      output: {
+        ...JOB,
+        type: 'refund',
+        name: 'approve',
+        state: 'OPEN',
+        endedAt: null,
+        answers: [],
+        question: { ask: 'Refund 70?', since: EXAMPLE_DATE },
       },
     },
   }),

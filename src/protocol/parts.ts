@@ -2,7 +2,7 @@
  * Schemas that several operations have in common.
  */
 import { LATEST_TIME_MS, LIMITS, PIPELINE_JOB_TRANSITIONS } from '../kernel/index.ts'
-import type { JobState } from '../kernel/index.ts'
+import type { JobState, TaskState } from '../kernel/index.ts'
 import {
   about,
   anything,
@@ -34,6 +34,14 @@ export const waitMs = about(
   'How long the answer may be held until there is something to say. Default 0.',
   whole(0, LONGEST_POLL_WAIT_MS),
 )
+
+export const TASK_STATES = [
+  'WAITING',
+  'LEASED',
+  'COMPLETED',
+  'FAILED',
+  'DEAD',
+] as const satisfies readonly TaskState[]
 
 /** Who asks, and why: kept in the log. */
 export const actor = {

@@ -5,7 +5,17 @@
 import { LIMITS } from '../kernel/index.ts'
 import type { Role, ScopeRule } from './operation.ts'
 import { operation } from './operation.ts'
-import { EXAMPLE_JOB, job, key, name, state, task, time, typeOfStore } from './parts.ts'
+import {
+  EXAMPLE_JOB,
+  job,
+  key,
+  name,
+  state,
+  task,
+  TASK_STATES,
+  time,
+  typeOfStore,
+} from './parts.ts'
 import type { JsonSchema, NoProperties, ObjectOf } from './schema.ts'
 import { choice, flag, list, object, text, whole } from './schema.ts'
 
@@ -104,6 +114,15 @@ export const QUERY_OPERATIONS = {
     answer: 'OutputsPage',
     required: { job, stage: whole(0), after: whole(-1), limit },
     example: [{ ...ASKED, stage: 0, after: -1, limit: 10 }, null],
+  }),
+  'query.segments': query('segments', {
+    says: 'The segments of a stage, behind one of them, without what they were given and made.',
+    roles: READ,
+    scope: 'job',
+    answer: 'SegmentsPage',
+    required: { job, stage: name, after: whole(-1), limit },
+    optional: { state: choice(...TASK_STATES) },
+    example: [{ ...ASKED, stage: 'pages', after: -1, limit: 10 }, null],
   }),
   'query.jobs': query('jobs', {
     says: 'Jobs in order of submission, page by page.',

@@ -2,10 +2,13 @@
  * Tokens for one purpose: one message to one job, or one answer to one question, until a time. Such a token is made by who has
  * the key, and kept nowhere: it carries what it is for, and a signature. A link in a mail leads to a page that sends it.
  *
- * Used again it is the same message, which is sent once. It can do nothing else, and nothing is read by it.
+ * Used again it is the same message, which is sent once. It can do nothing else. One for an answer reads the question, so that
+ * a page can show it; nothing else is read by it.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { InvalidDefinition, KnownOptions, shown } from '../definition/index.ts'
+import type { LinkTerms } from '../protocol/index.ts'
+import { LINK_PREFIX, linkTermsIn, partsOfLink, writtenLinkTerms } from '../protocol/index.ts'
 
 export interface MessageLinkOptions {
   /** One of the `linkKeys` of the server. */
@@ -26,16 +29,7 @@ export interface MessageLinkOptions {
 }
 
 /** What such a token is for. */
-export interface MessageLink {
-  readonly job: string
-  readonly operation: 'messages.send' | 'inbox.answer'
-  /** Of the message, or of the question. */
-  readonly name: string
-  readonly stage?: string
-  readonly segment?: number
-  readonly by: string
-  readonly untilMs: number
-  readonly value?: unknown
+export interface MessageLink extends LinkTerms {
   /** The same for the same token: a message that is sent again. */
   readonly id: string
 }
@@ -51,9 +45,7 @@ const OPTIONS = new KnownOptions<MessageLinkOptions>({
   until: true,
   value: true,
 })
-const PREFIX = 'pawl1'
 const SHORTEST_KEY = 32
-const FORM = /^pawl1\.([\w-]{1,4000})\.([\w-]{43})$/
 
 /** A token for `Authorization: Bearer …`. */
 export function messageLink(options: MessageLinkOptions): string {
@@ -75,15 +67,21 @@ export function messageLink(options: MessageLinkOptions): string {
   if (!(until instanceof Date) || Number.isNaN(until.getTime())) {
     throw new InvalidDefinition(`\`until\` of messageLink() is a date, not ${shown(until)}.`)
   }
-  const isAnswer = question !== undefined
-  const said = { j: job, n: name, b: by, u: until.getTime(), s: stage, g: segment, v: value }
-  const body = Buffer.from(JSON.stringify({ ...said, ...(isAnswer && { q: true }) })).toString(
-    'base64url',
-  )
+  const terms: LinkTerms = {
+    job,
+    operation: question === undefined ? 'messages.send' : 'inbox.answer',
+    name,
+    by,
+    untilMs: until.getTime(),
+    ...(stage === undefined ? {} : { stage }),
+    ...(segment === undefined ? {} : { segment }),
+    ...(value === undefined ? {} : { value }),
+  }
+  const body = Buffer.from(writtenLinkTerms(terms)).toString('base64url')
   if (body.length > 4_000) {
     throw new InvalidDefinition('What messageLink() is to carry is too long: leave out `value`.')
   }
-  return `${PREFIX}.${body}.${signatureOf(key, body)}`
+  return `${LINK_PREFIX}.${body}.${signatureOf(key, body)}`
 }
 
 export function assertLinkKey(key: unknown, what: string): void {
@@ -99,41 +97,19 @@ export function messageLinkIn(
   keys: readonly string[],
   nowMs: number,
 ): MessageLink | null {
-  const [, body, signature] = FORM.exec(token) ?? []
-  if (body === undefined || signature === undefined) return null
+  const parts = partsOfLink(token)
+  if (parts === null) return null
+  const { body, signature } = parts
   const given = Buffer.from(signature)
   let isSigned = false
   for (const key of keys) {
     if (timingSafeEqual(Buffer.from(signatureOf(key, body)), given)) isSigned = true
   }
   if (!isSigned) return null
-  const said = JSON.parse(Buffer.from(body, 'base64url').toString()) as SignedTerms
-  if (nowMs > said.u) return null
-  return {
-    job: said.j,
-    operation: said.q === true ? 'inbox.answer' : 'messages.send',
-    name: said.n,
-    by: said.b,
-    untilMs: said.u,
-    id: `link-${signature}`,
-    ...(said.s === undefined ? {} : { stage: said.s }),
-    ...(said.g === undefined ? {} : { segment: said.g }),
-    ...('v' in said ? { value: said.v } : {}),
-  }
-}
-
-/** Short names: it goes into a link. */
-interface SignedTerms {
-  readonly j: string
-  readonly n: string
-  readonly b: string
-  readonly u: number
-  readonly q?: boolean
-  readonly s?: string
-  readonly g?: number
-  readonly v?: unknown
+  const terms = linkTermsIn(Buffer.from(body, 'base64url').toString())
+  return nowMs > terms.untilMs ? null : { ...terms, id: `link-${signature}` }
 }
 
 function signatureOf(key: string, body: string): string {
-  return createHmac('sha256', key).update(`${PREFIX}.${body}`).digest('base64url')
+  return createHmac('sha256', key).update(`${LINK_PREFIX}.${body}`).digest('base64url')
 }

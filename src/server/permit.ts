@@ -32,7 +32,7 @@ export class Permit {
   async admit(input: HeldInput): Promise<HeldInput> {
     const { link, seesPayloads } = this.#caller
     if (!seesPayloads) assertHasView(this.#operation)
-    if (link !== null) return linkedInput(link, input)
+    if (link !== null) return linkedInput(link, this.#operation, input)
     return this.#guard === null ? input : this.#guard.admit(this.#operation, input)
   }
 
@@ -50,16 +50,16 @@ export class Permit {
 }
 
 /** As the link says, whatever its holder says; what its holder says must not be something else. */
-function linkedInput(link: MessageLink, input: HeldInput): HeldInput {
-  const { job, operation, name, by, id, stage, segment } = link
-  const isMessage = operation === 'messages.send'
+function linkedInput(link: MessageLink, operation: Operation, input: HeldInput): HeldInput {
+  const { job, name, by, id, stage, segment } = link
+  const isMessage = operation.name === 'messages.send'
+  const said = { by, ...('value' in link ? { value: link.value } : {}) }
   const fixed = {
     job,
-    by,
     ...(isMessage ? { message: name, id } : { name }),
     stage,
     segment,
-    ...('value' in link ? { value: link.value } : {}),
+    ...(operation.changes === null ? {} : said),
   }
   for (const [property, value] of Object.entries(fixed)) {
     const given = input[property]
@@ -69,6 +69,6 @@ function linkedInput(link: MessageLink, input: HeldInput): HeldInput {
       `\`${property}\` is not what this token is for: it is for one message to one job. Leave it out.`,
     )
   }
-  const said = Object.entries(fixed).filter(([, value]) => value !== undefined)
-  return { ...input, ...Object.fromEntries(said) }
+  const known = Object.entries(fixed).filter(([, value]) => value !== undefined)
+  return { ...input, ...Object.fromEntries(known) }
 }

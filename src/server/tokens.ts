@@ -108,7 +108,12 @@ function textOf(kept: KeptToken): string {
 
 export function mayCall({ roles, link }: Caller, operation: Operation): boolean {
   if (PUBLIC_OPERATIONS.has(operation.name)) return true
-  return link === null ? hasOneOf(roles, operation.roles) : link.operation === operation.name
+  return link === null ? hasOneOf(roles, operation.roles) : isForOperation(link, operation)
+}
+
+/** Who is to answer a question may read it. */
+function isForOperation({ operation }: MessageLink, { name }: Operation): boolean {
+  return name === operation || (name === 'inbox.show' && operation === 'inbox.answer')
 }
 
 /** `admin` has all. */

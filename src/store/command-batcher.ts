@@ -8,6 +8,8 @@
  *   report waits behind a bounded amount of work, however much the process submits, and what waits
  *   here forms full batches.
  *
+ * Commands are handed over to it, and by it to the store: who made them changes them no more.
+ *
  * Once it is closing, it takes no more; what it took is still sent.
  */
 import type { Command } from '../kernel/index.ts'
@@ -223,7 +225,7 @@ export class CommandBatcher {
     let claimed: readonly (readonly Claimed[])[] = []
     try {
       this.#addClaims(claims, commands)
-      if (claims.length === 0) return await this.#store.execute(commands)
+      if (claims.length === 0) return await this.#store.execute(commands, true)
       const requests = claims.map(({ request }) => request)
       const done = await (this.#store as Required<Store>).submitAndClaim(commands, requests)
       claimed = done.claimed

@@ -1,8 +1,16 @@
 /**
- * What can be asked about many jobs at once: counts, queues and lists. None of these answers counts jobs, and none is
+ * What can be asked about many jobs, or many segments, at once: counts, queues and lists. None of these answers counts jobs, and none is
  * read by a decision.
  */
-import type { Failure, JobState, Queue, TaskAddress, Wait } from '../kernel/index.ts'
+import type {
+  EffectState,
+  Failure,
+  JobState,
+  Queue,
+  TaskAddress,
+  TaskState,
+  Wait,
+} from '../kernel/index.ts'
 
 export type StateCounts = Readonly<Record<JobState, number>>
 
@@ -123,7 +131,55 @@ export interface QuestionsPage {
   readonly next: string | null
 }
 
+/** A segment of a stage, without what it was given and made. */
+export interface SegmentSummary {
+  readonly segment: number
+  readonly state: TaskState
+  /** It waits in a suspension. */
+  readonly isSuspended: boolean
+  /** Counts grants. */
+  readonly attempt: number
+  readonly dueAt: number
+  /** That has it, or had it last; null: none did. */
+  readonly worker: string | null
+  /** When that one was given it. */
+  readonly grantedAt: number | null
+  /** When it was COMPLETED, FAILED or DEAD; null: it is none of these. */
+  readonly endedAt: number | null
+  /** The newest failure, without its stack. */
+  readonly error: Omit<Failure, 'stack'> | null
+  readonly effects: readonly {
+    readonly name: string
+    readonly state: EffectState
+    readonly error: Omit<Failure, 'stack'> | null
+  }[]
+  /** The names of its streams. */
+  readonly streams: readonly string[]
+}
+
+export interface SegmentsPage {
+  /** In order. */
+  readonly segments: readonly SegmentSummary[]
+  /** Give it as `after` to go on; null: there is no more. */
+  readonly next: number | null
+}
+
 export interface ReadModelAnswers {
+  /**
+   * The segments behind `after` (-1: all) of a stage, in that state only if one is said; a page may be short.
+   * Null: there is no such job, or no such stage.
+   */
+  segments: {
+    ask: {
+      readonly job: string
+      /** Its name. */
+      readonly stage: string
+      readonly state?: TaskState
+      readonly after: number
+      readonly limit: number
+    }
+    answer: SegmentsPage | null
+  }
   /**
    * Jobs in order of submission, page by page: the oldest first, or the newest. A page looks at so many jobs only,
    * whatever the filter is. A job that changes meanwhile keeps its place: none is missed, none comes twice.

@@ -416,12 +416,27 @@ export interface Traffic {
   readonly runMs: Distribution
 }
 
+/** How many went from one state to another. */
+export interface StateMove {
+  /** Plain jobs; or segments of pipelines, each as if it were a plain job. */
+  readonly of: 'job' | 'segment'
+  /** Null: they were submitted. */
+  readonly from: JobState | null
+  readonly to: JobState
+  readonly count: number
+}
+
 export interface Metrics {
   /** The authority's time, and when it began to count. */
   readonly now: number
   readonly since: number
   /** How many entries of each type were written. */
   readonly entries: Readonly<Partial<Record<Entry['type'], number>>>
+  /**
+   * How many went from where to where. A move that time makes is counted with the next entry, and what pipelines do, not at
+   * all: it follows from their segments.
+   */
+  readonly moves: readonly StateMove[]
   /** How many commands were refused with each code, those of workers and of upkeep included. */
   readonly refused: Readonly<Partial<Record<RejectionCode, number>>>
   readonly traffic: readonly Traffic[]
@@ -557,6 +572,8 @@ export interface PastJob {
 export interface StoreSnapshot {
   /** When states are derived: the time that was asked for, or that of the entry at the position. */
   readonly time: number
+  /** Up to and with which entries it goes: that of the newest of them, or of what stands between it and the next; 0: of none. */
+  position(): Promise<number>
   /** Null: there was none then, or it was forgotten by then. */
   job(id: string): Promise<PastJob | null>
   /** Every job that there was, in order of submission, in memory that does not grow with their number. */
@@ -566,8 +583,11 @@ export interface StoreSnapshot {
 export interface Store {
   /** The same for as long as what it keeps. Left out: that is lost with its process. */
   readonly id?: string
-  /** One answer per command, in order. A bad command is answered `rejected`, never thrown. */
-  execute(commands: readonly Command[]): Promise<readonly Answer[]>
+  /**
+   * One answer per command, in order. A bad command is answered `rejected`, never thrown. `isHandedOver`: they are plain data
+   * that the caller made itself, and changes no more, so that the store may keep them.
+   */
+  execute(commands: readonly Command[], isHandedOver?: boolean): Promise<readonly Answer[]>
   /**
    * Only of a store on a database: decides in the user's transaction. What it decides holds once
    * the user commits, and never if they do not. Throws `BadRequest` for `EraseJob`, which is a transaction of
@@ -606,7 +626,8 @@ export interface Store {
   onNews?(listener: (news: News) => void): () => void
   /**
    * Executes commands together with claims for the jobs that they submit: what such a claim may
-   * have is granted in the transaction of the submit. Left out: a claim that follows is as quick.
+   * have is granted in the transaction of the submit. The commands are handed over. Left out: a claim that follows is as
+   * quick.
    */
   submitAndClaim?(
     commands: readonly Command[],

@@ -88,7 +88,12 @@ async function compare(
   const time = 'time' in moment ? moment.time : (past.at(-1)?.entry.at ?? 0)
   // Before the first entry there is no time to derive anything at.
   if (past.length > 0) expect(snapshot.time).toBe(time)
+  // Up to there, and behind no other entry.
+  const reached = await snapshot.position()
+  expect(reached).toBeGreaterThanOrEqual(past.at(-1)?.position ?? 0)
+  const again = await listOf(await store.at({ position: reached }))
   const list = await listOf(snapshot)
+  expect(again.map(({ id }) => id)).toEqual(list.map(({ id }) => id))
   expect(list.map(shown)).toEqual(summaries(world, time))
   for (const id of ['never', ...someIds(past)]) {
     const job = world.jobs.get(id)

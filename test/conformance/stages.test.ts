@@ -1,7 +1,7 @@
 /** What every store says about the stages of a pipeline, while it runs and when it is over. */
 import { describe, expect, it } from 'vitest'
 import type { JobSpec } from '../../src/kernel/index.ts'
-import type { Claimed, OutputsPage } from '../../src/store/index.ts'
+import type { Claimed, OutputsPage, SegmentsPage } from '../../src/store/index.ts'
 import { failure, pipeline, plain, retry, stage } from '../support/specs.ts'
 import type { Bench } from './bench.ts'
 import { claim, commit, reportOf, setUp, STORES } from './bench.ts'
@@ -73,6 +73,7 @@ async function putAside({ store, send }: Bench): Promise<void> {
   }
 }
 
+const numbers = (one: SegmentsPage | null) => one?.segments.map(({ segment }) => segment)
 const at = (segment: number) => ({ segment, output: `"many ${segment}"` })
 
 describe.each(Object.keys(STORES))('one call to the %s store', (kind) => {
@@ -213,6 +214,48 @@ describe.each(Object.keys(STORES))('the %s store', (kind) => {
     expect(await store.query(unknown)).toBeNull()
     const ofPlain = { ...unknown, job: 'x' }
     expect((await store.query(ofPlain))?.outputs).toEqual([{ segment: 0, output: '"out"' }])
+  })
+
+  it('lists segments page by page, of one state too, while it is live and when it is over', async () => {
+    const bench = await setUp(kind)
+    const { store } = bench
+    await finished(bench, [1, 2, 3, 4, 5])
+    const page = (
+      after: number,
+      limit: number,
+      state?: 'COMPLETED' | 'FAILED' | 'DEAD',
+    ): Promise<SegmentsPage | null> => {
+      const only = state === undefined ? {} : { state }
+      return store.query({ kind: 'segments', ...JOB, stage: 'many', after, limit, ...only })
+    }
+    for (const isOver of [false, true]) {
+      if (isOver) await putAside(bench)
+      const all = await page(-1, 100)
+      expect(numbers(all)).toEqual([0, 1, 2, 3, 4])
+      expect(all?.next).toBe(null)
+      expect(all?.segments[1]).toMatchObject({
+        state: 'FAILED',
+        attempt: 1,
+        worker: 'w',
+        isSuspended: false,
+        error: { code: 'NO', type: 'TERMINAL' },
+        effects: [],
+        streams: [],
+      })
+      expect(all?.segments[1]?.error).not.toHaveProperty('stack')
+      const two = await page(-1, 2)
+      expect([numbers(two), two?.next]).toEqual([[0, 1], 1])
+      const rest = await page(2, 2)
+      expect([numbers(rest), rest?.next]).toEqual([[3, 4], null])
+      const done = await page(0, 2, 'COMPLETED')
+      expect([numbers(done), done?.next]).toEqual([[2, 3], 3])
+      expect(await page(-1, 9, 'FAILED')).toMatchObject({ segments: [{ segment: 1 }], next: null })
+      expect(await page(-1, 9, 'DEAD')).toEqual({ segments: [], next: null })
+    }
+    const unknown = { kind: 'segments', job: 'nobody', stage: 'many', after: -1, limit: 9 } as const
+    expect(await store.query(unknown)).toBeNull()
+    expect(await store.query({ ...unknown, ...JOB, stage: 'none' })).toBeNull()
+    expect(await store.query({ ...unknown, job: 'x' })).toBeNull()
   })
 
   it('ends a page early if outputs are large', async () => {

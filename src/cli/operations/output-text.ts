@@ -2,6 +2,7 @@
  * What operations answer, as text: tables of what is listed, facts of what is single.
  */
 import type {
+  AcceptedAction,
   CountedJobs,
   Counts,
   ExecutionInfo,
@@ -14,6 +15,7 @@ import type {
   QuarantineItem,
   QueueListItem,
   ScheduleInfo,
+  SegmentListItem,
   WorkerInfo,
 } from '../../engine/index.ts'
 import type { Operation } from '../../protocol/index.ts'
@@ -38,6 +40,13 @@ function columns<T>(...all: readonly TextColumn<T>[]): readonly TextColumn<never
 
 function seconds(time: Date | string | null): string {
   return time === null ? '' : timeText(time).slice(0, 19)
+}
+
+function howOf(action: AcceptedAction): string {
+  if (action.action === 'force') return `to ${action.to.join(', ')}`
+  if (action.action === 'resolve') return `effects ${action.effects.join(', ')}`
+  if (action.action !== 'rerun' || action.from.length === 0) return ''
+  return `${action.isWhole ? 'as a whole, or ' : ''}from ${action.from.join(', ')}`
 }
 
 function countOf(states: Readonly<Record<string, number>>, state: string): number {
@@ -78,6 +87,25 @@ const LISTINGS: Readonly<Record<string, Listing>> = {
       { title: 'leased', of: ({ leasedAt }) => seconds(leasedAt) },
       { title: 'ended', of: ({ finishedAt }) => seconds(finishedAt) },
       { title: 'why', of: ({ error, reason }) => error?.message ?? reason },
+    ),
+  },
+  'jobs.segments': {
+    property: 'segments',
+    columns: columns<SegmentListItem>(
+      { title: 'segment', of: ({ segment }) => segment },
+      { title: 'state', of: ({ state, isSuspended }) => (isSuspended ? 'SUSPENDED' : state) },
+      { title: 'try', of: ({ attempt }) => attempt },
+      { title: 'worker', of: ({ worker }) => worker, most: 30 },
+      { title: 'leased', of: ({ leasedAt }) => seconds(leasedAt) },
+      { title: 'ended', of: ({ endedAt }) => seconds(endedAt) },
+      { title: 'error', of: ({ error }) => error?.message },
+    ),
+  },
+  'jobs.actions': {
+    property: 'actions',
+    columns: columns<AcceptedAction>(
+      { title: 'action', of: ({ action }) => action },
+      { title: 'how', of: howOf },
     ),
   },
   'quarantine.list': {

@@ -11,7 +11,7 @@ import { commandLine } from './command-line.ts'
 import { countText } from './duration-text.ts'
 import { changes } from './live.ts'
 import { CopyButton, JobLink, Problem } from './parts.tsx'
-import { seen } from './safe-text.ts'
+import { line, seen } from './safe-text.ts'
 import { actorName, keepName, may, reader } from './session.ts'
 
 type Filled = Readonly<Record<string, string>>
@@ -41,15 +41,27 @@ function OpenDialog({ of }: { readonly of: Action }) {
   const [problem, setProblem] = useState<string | null>(null)
   const [report, setReport] = useState<InJson<BulkReport> | null>(null)
   const [isBusy, setIsBusy] = useState(false)
+  /** How many jobs the preview found. */
+  const [total, setTotal] = useState<number | null>(null)
+  const stop = useRef(new AbortController())
   // AFTER the event that asked for it is over: the same press of Enter must not send the form.
   useEffect(() => dialog.current?.showModal(), [])
+  // At once: that it is closed is told later, when the reader may have begun something else.
+  const leave = (event: Event): void => {
+    event.preventDefault()
+    stop.current.abort()
+    dialog.current?.close()
+    action.value = null
+  }
   const fill = (name: string, value: string): void =>
     setFilled((was) => ({ ...was, [name]: value }))
   const run = async (): Promise<void> => {
     setProblem(null)
     setIsBusy(true)
     try {
-      await perform(of, inputOf(of, filled), setReport)
+      await perform(of, inputOf(of, filled), setReport, stop.current.signal)
+      // Closed, it gives the focus back to where the reader was.
+      dialog.current?.close()
       action.value = null
     } catch (error) {
       const isOpen = error instanceof NotReached
@@ -59,7 +71,13 @@ function OpenDialog({ of }: { readonly of: Action }) {
     changes.value += 1
   }
   return (
-    <dialog ref={dialog} aria-labelledby="action-title" onClose={() => (action.value = null)}>
+    <dialog
+      ref={dialog}
+      aria-labelledby="action-title"
+      onCancel={leave}
+      // The browser may close it without asking.
+      onClose={(event) => dialog.current !== null && leave(event)}
+    >
       <form
         method="dialog"
         onSubmit={(event) => {
@@ -69,21 +87,17 @@ function OpenDialog({ of }: { readonly of: Action }) {
       >
         <h2 id="action-title">{seen(of.title)}</h2>
         <p>{of.says}</p>
-        {of.preview !== undefined && <Preview of={of} filled={filled} />}
+        {of.preview !== undefined && <Preview of={of} filled={filled} onTotal={setTotal} />}
         {(of.fields ?? []).map((field) => (
           <FieldInput key={field.name} field={field} filled={filled} fill={fill} />
         ))}
         {of.isPlain !== true && <WhoAndWhy filled={filled} fill={fill} />}
         <CommandOf of={of} filled={filled} />
-        {report !== null && (
-          <p role="status">
-            {countText(report.done)} of {countText(report.matched)} are done.
-          </p>
-        )}
+        {report !== null && <Progress report={report} total={total} />}
         <Problem problem={problem} />
         <div class="buttons">
-          <button type="button" onClick={() => dialog.current?.close()}>
-            Leave it
+          <button type="button" onClick={leave}>
+            {isBusy && of.progress !== undefined ? 'Stop here' : 'Leave it'}
           </button>
           <button type="submit" class={of.isGrave === true ? 'grave' : 'main'} disabled={isBusy}>
             {isBusy ? 'Working…' : 'Do it'}
@@ -94,15 +108,44 @@ function OpenDialog({ of }: { readonly of: Action }) {
   )
 }
 
+/** The server tells of those that it has come to: how many there are, the preview knew. */
+function Progress({
+  report,
+  total,
+}: {
+  report: InJson<BulkReport>
+  readonly total: number | null
+}) {
+  const all = Math.max(total ?? 0, report.matched)
+  return (
+    <div class="progress" role="status">
+      <progress
+        max={Math.max(1, all)}
+        value={report.done + report.left}
+        aria-label="How far it is"
+      />
+      <p>
+        {countText(report.done)} of {countText(all)} are done
+        {report.left > 0 && `, ${countText(report.left)} were left as they are`}.
+      </p>
+    </div>
+  )
+}
+
 async function perform(
   of: Action,
   input: Record<string, unknown>,
   onReport: (report: InJson<BulkReport>) => void,
+  ended: AbortSignal,
 ): Promise<void> {
   const answer =
     of.progress === undefined
       ? await call(of.operation, input as never)
-      : await follow<InJson<BulkReport>>(of.progress, input, onReport)
+      : await follow<InJson<BulkReport>>(of.progress, input, onReport, ended)
+  if (of.progress !== undefined && ended.aborted) {
+    announcement.value = `${of.title}: stopped. What was done stays, the rest is as it was.`
+    return
+  }
   announcement.value = `${of.title}: ${doneText(answer)}`
   of.onDone?.(answer)
 }
@@ -190,8 +233,17 @@ export function FieldInput({ field, filled, fill }: FieldProps) {
 }
 
 /** How many jobs it would be done to, by asking for it dry. */
-function Preview({ of, filled }: { readonly of: Action; readonly filled: Filled }) {
+function Preview({
+  of,
+  filled,
+  onTotal,
+}: {
+  readonly of: Action
+  readonly filled: Filled
+  readonly onTotal: (total: number) => void
+}) {
   const [report, setReport] = useState<InJson<BulkReport> | null>(null)
+  const [becomes, setBecomes] = useState<readonly string[]>([])
   const [problem, setProblem] = useState<string | null>(null)
   const { preview } = of
   const rest = JSON.stringify({ ...filled, reason: '', rate: '' })
@@ -205,7 +257,10 @@ function Preview({ of, filled }: { readonly of: Action; readonly filled: Filled 
           JSON.parse(rest) as Filled,
         )
         const input = { ...preview.input, ...fields }
-        setReport(await call(preview.operation, input as never, ended.signal))
+        const found = await call(preview.operation, input as never, ended.signal)
+        setBecomes((await preview.changes?.(ended.signal)) ?? [])
+        setReport(found)
+        onTotal(found.matched)
         setProblem(null)
       } catch (error) {
         if (!ended.signal.aborted) setProblem(messageOf(error))
@@ -218,9 +273,24 @@ function Preview({ of, filled }: { readonly of: Action; readonly filled: Filled 
   return (
     <div class="preview" role="status">
       <p>
+        {!report.isComplete && 'More than '}
         <strong>{countText(report.matched)}</strong> jobs match
+        {preview?.filter !== undefined && preview.filter !== '' && (
+          <>
+            {' '}
+            <code>{line(preview.filter, 300)}</code>
+          </>
+        )}
         {report.left > 0 && `; ${countText(report.left)} of them would be left as they are`}.
       </p>
+      {becomes.length > 0 && (
+        <ul class="changes">
+          {becomes.map((one) => (
+            <li key={one}>{one}</li>
+          ))}
+        </ul>
+      )}
+      {report.samples.length > 0 && <p>The first of them:</p>}
       <ul>
         {report.samples.slice(0, 5).map((id) => (
           <li key={id}>

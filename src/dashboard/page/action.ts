@@ -13,6 +13,8 @@ export interface ActionField {
   readonly value?: string
   /** Left empty, it is not sent; with this, it is sent as null. */
   readonly emptyIsNull?: boolean
+  /** Left as it is, it is not sent. */
+  readonly isEdited?: true
   readonly hint?: string
 }
 
@@ -29,6 +31,10 @@ export interface Action {
   readonly preview?: {
     readonly operation: 'bulk.preview' | 'quarantine.redrive' | 'quarantine.discard'
     readonly input: Readonly<Record<string, unknown>>
+    /** Which jobs are meant, as one would type it; empty: all. */
+    readonly filter?: string
+    /** What becomes of jobs of which state. */
+    readonly changes?: (ended: AbortSignal) => Promise<readonly string[]>
   }
   /** Events of this operation tell how far it is. */
   readonly progress?: OperationName
@@ -57,6 +63,7 @@ export function fieldValues(
       if (field.emptyIsNull === true) values[field.name] = null
       continue
     }
+    if (field.isEdited === true && text === field.value?.trim()) continue
     values[field.name] = fieldValue(field, text)
   }
   return values

@@ -6,26 +6,32 @@
  */
 import { signal } from '@preact/signals'
 import type {
+  AcceptedActions,
   Counts,
   ExecutionsPage,
   Explanation,
   BulkReport,
   HistoryItem,
-  InboxItem,
+  InboxPage,
   JobInfo,
   JobList,
   EngineMetrics,
   Health,
   QuarantineItem,
+  QueueInfo,
   QueueListItem,
   ScheduleInfo,
+  SegmentList,
+  StreamItem,
   WorkerInfo,
 } from '../../engine/index.ts'
+import type { AskedQuestion } from '../../engine/messages/asked-question.ts'
 import type { JobState } from '../../kernel/index.ts'
 import type { OperationInput, OperationName } from '../../protocol/index.ts'
 import { OPERATIONS, pathOf } from '../../protocol/index.ts'
 import { setServerTime } from './clock.ts'
-import { keepToken, token, tokenAsked } from './session.ts'
+import { isLinkPage } from './route.ts'
+import { keepToken, linkToken, token, tokenAsked } from './session.ts'
 
 /** As JSON has it: a time is a text. */
 export type InJson<T> = T extends Date
@@ -42,6 +48,16 @@ export interface PastCountsOf {
   readonly states: Readonly<Record<JobState, number>>
 }
 
+/** As the store says it: its times are numbers. */
+interface LimitInUse {
+  readonly held: number
+  /** When the bucket of its rate is full again, in steps of 1/1024 ms; 0: it is full. */
+  readonly fullAt: number
+  readonly holders: readonly (Omit<QueueInfo['holders'][number], 'since'> & {
+    readonly since: number
+  })[]
+}
+
 interface AnswerTypes {
   caller: { name: string; seesPayloads: boolean; operations: string[] }
   counts: Counts
@@ -51,19 +67,29 @@ interface AnswerTypes {
   'jobs.show': JobInfo
   'jobs.explain': Explanation
   'jobs.executions': ExecutionsPage
+  'jobs.actions': AcceptedActions
+  'jobs.segments': SegmentList
+  'jobs.stream': { items: Omit<StreamItem, 'isFirstOfAttempt'>[]; next: number; isEnd: boolean }
   'jobs.history': { items: HistoryItem[] }
   'jobs.rerun': { job: string }
   'queues.list': { queues: QueueListItem[] }
+  'queues.show': QueueInfo
+  'limits.show': LimitInUse
+  'schedules.show': ScheduleInfo & { nextTimes: Date[] }
   'schedules.list': { schedules: ScheduleInfo[] }
   'workers.list': { workers: WorkerInfo[] }
-  'inbox.list': { questions: InboxItem[] }
+  'inbox.list': InboxPage
+  'inbox.show': AskedQuestion
   'quarantine.list': { jobs: QuarantineItem[]; next: number | null }
   'quarantine.redrive': BulkReport
   'quarantine.discard': BulkReport
   'bulk.preview': BulkReport
   'bulk.run': BulkReport
   'past.list': JobList
+  'past.show': JobInfo
   'past.counts': {
+    position: number
+    time: string
     total: number
     states: Record<JobState, number>
     types: PastCountsOf[]
@@ -98,7 +124,7 @@ export async function call<N extends OperationName>(
   input: OperationInput<N>,
   ended?: AbortSignal,
 ): Promise<AnswerOf<N>> {
-  const used = token.value
+  const used = tokenInUse()
   const response = await reach(name, input, ended)
   isConnected.value = true
   setServerTime(Number(response.headers.get('pawl-time') ?? 0) || 0)
@@ -109,12 +135,18 @@ export async function call<N extends OperationName>(
     detail?: string
   }
   // An answer to a token that the reader has left behind says nothing of the one that they entered since.
-  if (response.status === 401 && used === token.value) askForToken(detail)
+  if (response.status === 401 && used === tokenInUse()) askForToken(detail)
   throw new CallRefused(response.status, code, detail)
 }
 
-/** A token that the server does not know is not kept. */
+/** The page that a link leads to has that of the link, and no other. */
+function tokenInUse(): string {
+  return isLinkPage() ? linkToken.value : token.value
+}
+
+/** A token that the server does not know is not kept. What is wrong with a link, its page says itself. */
 function askForToken(why: string): void {
+  if (isLinkPage()) return
   tokenAsked.value = token.value === '' ? (tokenAsked.value ?? '') : why
   keepToken('')
 }
@@ -129,13 +161,14 @@ async function reach(
   const isGet = operation.method === 'GET'
   const said = Object.entries(rest).filter(([, value]) => value !== undefined)
   const query = new URLSearchParams(said.map(([key, value]) => [key, String(value)])).toString()
+  const used = tokenInUse()
   try {
     // Relative to the page, wherever the server is mounted.
     return await fetch(`..${path}${isGet && query !== '' ? `?${query}` : ''}`, {
       method: operation.method,
       headers: {
         ...(isGet ? {} : { 'content-type': 'application/json' }),
-        ...(token.value === '' ? {} : { authorization: `Bearer ${token.value}` }),
+        ...(used === '' ? {} : { authorization: `Bearer ${used}` }),
       },
       ...(isGet ? {} : { body: JSON.stringify(Object.fromEntries(said)) }),
       ...(ended === undefined ? {} : { signal: ended }),
@@ -159,13 +192,14 @@ export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }
 
-/** For an operation that answers with events: `onEvent` is told each; the last one is given back. */
+/** For an operation that answers with events: `onEvent` is told each; the last one is given back, also if `ended` came first. */
 export async function follow<T>(
   name: OperationName,
   input: Readonly<Record<string, unknown>>,
-  onEvent: (event: T) => void,
+  onEvent: (event: T, id: string | null) => void,
+  ended?: AbortSignal,
 ): Promise<T | null> {
-  const response = await reach(name, input, undefined)
+  const response = await reach(name, input, ended)
   if (!response.ok || response.body === null) {
     const { code = '', detail = '' } = (await bodyOf(response)) as {
       code?: string
@@ -173,19 +207,32 @@ export async function follow<T>(
     }
     throw new CallRefused(response.status, code, detail)
   }
-  let [rest, last] = ['', null as T | null]
-  for await (const chunk of response.body.pipeThrough(new TextDecoderStream())) {
+  let last: T | null = null
+  try {
+    for await (const { id, data } of eventsIn(response.body)) {
+      last = JSON.parse(data) as T
+      onEvent(last, id)
+    }
+  } catch (error) {
+    if (ended?.aborted !== true) throw error
+  }
+  return last
+}
+
+async function* eventsIn(
+  body: ReadableStream<Uint8Array<ArrayBuffer>>,
+): AsyncGenerator<{ readonly id: string | null; readonly data: string }, void> {
+  let rest = ''
+  for await (const chunk of body.pipeThrough(new TextDecoderStream())) {
     const blocks = (rest + chunk).split('\n\n')
     rest = blocks.pop() as string
     for (const block of blocks) {
       const data = /^data: (.*)$/m.exec(block)?.[1]
       if (data === undefined) continue
       if (/^event: problem$/m.test(block)) throw problemIn(data)
-      last = JSON.parse(data) as T
-      onEvent(last)
+      yield { id: /^id: (.*)$/m.exec(block)?.[1] ?? null, data }
     }
   }
-  return last
 }
 
 function problemIn(data: string): CallRefused {

@@ -10,7 +10,8 @@ export function Sparkline({
   label,
 }: {
   readonly values: readonly number[]
-  label: string
+  /** Left out: what stands beside it says where it stands. */
+  readonly label?: string
 }) {
   const most = Math.max(1e-9, ...values)
   const step = WIDTH / Math.max(1, values.length - 1)
@@ -19,7 +20,12 @@ export function Sparkline({
     return `${(i * step).toFixed(1)},${y.toFixed(1)}`
   })
   return (
-    <svg class="spark" viewBox={`0 0 ${WIDTH} ${HEIGHT}`} role="img" aria-label={label}>
+    <svg
+      class="spark"
+      viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
+      preserveAspectRatio="none"
+      {...named(label)}
+    >
       {values.length > 1 && (
         <>
           <polygon points={`0,${HEIGHT} ${points.join(' ')} ${WIDTH},${HEIGHT}`} />
@@ -28,6 +34,10 @@ export function Sparkline({
       )}
     </svg>
   )
+}
+
+function named(label: string | undefined): object {
+  return label === undefined ? { 'aria-hidden': 'true' } : { role: 'img', 'aria-label': label }
 }
 
 /** A bar of parts, each as wide as its share. */

@@ -2,8 +2,10 @@
  * Small parts that several views show: states, times, texts of jobs, and what is not there.
  */
 import type { ComponentChildren } from 'preact'
-import { useState } from 'preact/hooks'
+import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
 import type { JobState } from '../../kernel/index.ts'
+import type { Action } from './action.ts'
+import { action } from './action.ts'
 import { serverNow } from './clock.ts'
 import { agoText, durationText } from './duration-text.ts'
 import { linkTo } from './route.ts'
@@ -50,8 +52,9 @@ const MOST_CHARS = 400_000
 /** JSON as it is; what is long is shown when it is asked for. */
 export function JsonBlock({ value, label }: { readonly value: unknown; readonly label: string }) {
   const [isWhole, setIsWhole] = useState(false)
+  // What the server says again is another object with the same text.
+  const text = useMemo(() => json(value), [value])
   if (value === undefined) return <p class="none">none</p>
-  const text = json(value)
   const most = isWhole ? MOST_CHARS : SHOWN_CHARS
   const cut = text.length > most ? text.slice(0, most) : text
   return (
@@ -94,29 +97,45 @@ export function Empty({ children }: { readonly children: ComponentChildren }) {
 export function Table({
   label,
   columns,
+  isLong = false,
+  cards,
   children,
 }: {
   readonly label: string
   readonly columns: readonly string[]
+  /** It is scrolled by itself, so that what comes after it is not far away. */
+  readonly isLong?: boolean
+  /** How its cards are laid out, by the style sheet; left out: a line for each cell. */
+  readonly cards?: 'jobs' | 'history'
   readonly children: ComponentChildren
 }) {
+  const long = isLong ? ({ tabIndex: 0, role: 'group', 'aria-label': label } as const) : {}
+  const table = useRef<HTMLTableElement>(null)
+  // As cards its parts are no table to some browsers, unless they are called so.
+  useLayoutEffect(() => {
+    for (const row of table.current?.rows ?? []) row.setAttribute('role', 'row')
+  })
   return (
-    <div class="scroll">
-      <table>
+    <div class={isLong ? 'scroll long' : 'scroll'} {...long}>
+      <table ref={table} role="table" class={cards === undefined ? undefined : `cards-${cards}`}>
         <caption class="unseen">{label}</caption>
-        <thead>
+        <thead role="rowgroup">
           <tr>
             {columns.map((one) => (
-              <th key={one} scope="col">
+              <th key={one} scope="col" role="columnheader">
                 {one}
               </th>
             ))}
           </tr>
         </thead>
-        <tbody>{children}</tbody>
+        <tbody role="rowgroup">{children}</tbody>
       </table>
     </div>
   )
+}
+
+export function Row({ children }: { readonly children: ComponentChildren }) {
+  return <tr role="row">{children}</tr>
 }
 
 export function Cell({
@@ -128,8 +147,10 @@ export function Cell({
   readonly number?: boolean
   readonly children: ComponentChildren
 }) {
+  // Of a card, what is not there is left out.
+  const kind = children === '–' ? 'blank' : undefined
   return (
-    <td data-of={of} class={number ? 'number' : undefined}>
+    <td role="cell" data-of={of} class={number ? 'number' : kind}>
       <div>{children}</div>
     </td>
   )
@@ -172,4 +193,31 @@ function copyBySelection(text: string): void {
   area.select()
   document.execCommand('copy')
   area.remove()
+}
+
+/** Each opens the dialog of its action. `of`: whose they are, for readers who hear the page. */
+export function ActionButtons({
+  actions,
+  of,
+}: {
+  readonly actions: readonly (readonly [label: string, one: Action])[]
+  readonly of: string
+}) {
+  return (
+    <div class="buttons">
+      {actions.map(([label, one]) => (
+        <button
+          key={label}
+          type="button"
+          class="small"
+          aria-label={`${label} ${of}`}
+          onClick={() => {
+            action.value = one
+          }}
+        >
+          {label}…
+        </button>
+      ))}
+    </div>
+  )
 }

@@ -1,8 +1,13 @@
 /**
  * Where the page is: a view and what it is asked for, in the fragment of the address. So it can be kept and sent to others,
  * the button for going back works, and no server needs to know of it.
+ *
+ * A signed link has its token there. It is taken out of the address at once, so that no history, screen or copy of the
+ * address has it; what stays there is that the page shows what the link is for.
  */
 import { signal } from '@preact/signals'
+import { LINK_PREFIX } from '../../protocol/index.ts'
+import { keepLinkToken } from './session.ts'
 
 export type RouteParameters = Readonly<Record<string, string>>
 
@@ -11,11 +16,27 @@ export interface Route {
   readonly parameters: RouteParameters
 }
 
-export const route = signal<Route>(routeIn(location.hash))
+const LINK_VIEW = 'link'
+
+export const route = signal<Route>(routeOfAddress())
 
 addEventListener('hashchange', () => {
-  route.value = routeIn(location.hash)
+  route.value = routeOfAddress()
 })
+
+/** It shows the one thing that a signed link is for, and nothing else. */
+export function isLinkPage(): boolean {
+  return route.value.view === LINK_VIEW
+}
+
+function routeOfAddress(): Route {
+  const { hash } = location
+  if (hash.startsWith(`#${LINK_PREFIX}.`)) {
+    keepLinkToken(hash.slice(1))
+    history.replaceState(null, '', linkTo(LINK_VIEW))
+  }
+  return routeIn(location.hash)
+}
 
 export function routeIn(hash: string): Route {
   const [view = '', query = ''] = hash.replace(/^#\/?/, '').split('?', 2)

@@ -21,6 +21,12 @@ export function line(text: string, most = 200): string {
   return seen(short).replaceAll(/[\t\n]+/g, ' ')
 }
 
+/** In one line of so many characters as they are shown: what is written as a code point is longer than it was. */
+export function label(text: string, most: number): string {
+  const shown = line(text, most)
+  return shown.length > most ? `${shown.slice(0, most - 1)}…` : shown
+}
+
 /** As it is written in JSON; undefined is nothing. */
 export function json(value: unknown): string {
   return value === undefined ? '' : JSON.stringify(value, null, 2)

@@ -1,12 +1,13 @@
 /**
  * Who reads the page: the token that the server asks for, and what it may do. The token is kept for this tab alone, and is
- * gone with it.
+ * gone with it. That of a signed link stands beside it: each is used for its own pages.
  */
 import { signal } from '@preact/signals'
 import type { OperationName } from '../../protocol/index.ts'
 
 const TOKEN = 'pawl-token'
 const NAME = 'pawl-name'
+const LINK = 'pawl-link'
 
 export interface SignedIn {
   readonly name: string
@@ -39,6 +40,14 @@ function store(key: string, value: string): void {
 export const token = signal(stored(TOKEN))
 /** Under which name the reader acts; empty: that of the token. */
 export const actorName = signal(stored(NAME))
+
+/** Of the newest signed link that was opened in this tab; empty: of none. */
+export const linkToken = signal(stored(LINK))
+
+export function keepLinkToken(value: string): void {
+  linkToken.value = value
+  store(LINK, value)
+}
 
 export function keepToken(value: string): void {
   token.value = value

@@ -11,12 +11,13 @@ import { call, CallRefused, isConnected, messageOf } from './api.ts'
 import { afterDelay } from './clock.ts'
 import { Problem, Waiting } from './parts.tsx'
 import type { RouteParameters } from './route.ts'
-import { linkTo, route } from './route.ts'
+import { isLinkPage, linkTo, route } from './route.ts'
 import { seen } from './safe-text.ts'
-import { keepToken, reader, token, tokenAsked } from './session.ts'
+import { keepToken, linkToken, reader, token, tokenAsked } from './session.ts'
 import { InboxView } from './views/inbox.tsx'
 import { JobView } from './views/job.tsx'
 import { JobsView } from './views/jobs.tsx'
+import { LinkView } from './views/link.tsx'
 import { MachineView } from './views/machine.tsx'
 import { OverviewView } from './views/overview.tsx'
 import { PastView } from './views/past.tsx'
@@ -47,6 +48,25 @@ const VIEWS: Readonly<Record<string, View>> = {
 }
 
 export function Shell() {
+  return isLinkPage() ? <LinkShell /> : <ViewShell />
+}
+
+/** Nothing but what the link is for: no other view is offered, and no other token asked for. */
+function LinkShell() {
+  useEffect(() => {
+    document.title = 'A question · Pawl'
+  }, [])
+  return (
+    <>
+      <Connection />
+      <main id="main" class="link" tabIndex={-1}>
+        <LinkView key={linkToken.value} />
+      </main>
+    </>
+  )
+}
+
+function ViewShell() {
   const problem = useReader()
   const { view: name, parameters } = route.value
   const view = VIEWS[name]

@@ -93,6 +93,8 @@ export interface JobInfo {
   readonly executions: readonly ExecutionInfo[]
   readonly effects: readonly EffectInfo[]
   readonly steps: readonly string[]
+  /** What its handler emitted, of a plain job: the names of its streams, and how many values each has. */
+  readonly streams: readonly { readonly name: string; readonly length: number }[]
   /** What it waits for now; of a pipeline, what the task of each stage does that goes on first. */
   readonly waits: readonly WaitInfo[]
   /** Null for a pipeline: each of its stages has its own. */
@@ -206,6 +208,7 @@ type JobPart = Pick<
   | 'maxRetries'
   | 'effects'
   | 'steps'
+  | 'streams'
   | 'waits'
   | 'queue'
   | 'stages'
@@ -219,6 +222,7 @@ function plainPart({ job, state }: JobOverview, task: Task): JobPart {
     maxRetries: task.budget,
     effects: effectsOf(task),
     steps: task.steps.map(({ name }) => name),
+    streams: task.streams.map(({ name, next }) => ({ name, length: next })),
     waits: pendingWaits(task).map(waitInfo),
     queue: task.policy.queue,
     stages: [],
@@ -243,6 +247,7 @@ function pipelinePart({ job, state, stages }: JobOverview): JobPart {
     maxRetries: null,
     effects: [],
     steps: [],
+    streams: [],
     waits: stages.flatMap(({ next }) => (next === null ? [] : pendingWaits(next).map(waitInfo))),
     queue: null,
     stages: stages.map((stage, i) => stageInfo(specs[i] as StageSpec, stage)),

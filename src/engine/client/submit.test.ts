@@ -112,6 +112,15 @@ describe.each(ENGINES)('submitting %s', (_, open) => {
     expect(await handle.result()).toBe('a')
   })
 
+  it('keeps its tags when the caller changes the list that it gave', async () => {
+    const pawl = await open()
+    const tags = ['red']
+    const submitting = pawl.submit(note, { name: 'a' }, { tags })
+    tags.push('blue')
+    const { id } = await submitting
+    expect((await pawl.get(id))?.tags).toEqual(['red'])
+  })
+
   it('with tags and a group, jobs are found by them', async () => {
     const pawl = await open()
     const { id } = await pawl.submit(note, { name: 'a' }, { tags: ['red', 'big'], group: 'acme' })

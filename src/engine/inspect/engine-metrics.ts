@@ -8,6 +8,11 @@ export interface EngineMetrics {
   readonly since: Date
   /** How many entries of each type were written. */
   readonly entries: Metrics['entries']
+  /**
+   * How many plain jobs, and segments of pipelines, went from one state to another. A move that time makes is counted with the
+   * next entry; those of pipelines are not counted, for they follow from their segments.
+   */
+  readonly moves: Metrics['moves']
   /** How many commands were refused with each code: by the store, those of workers and upkeep included, and by this engine. */
   readonly refused: Readonly<Partial<Record<RefusalCode, number>>>
   readonly traffic: readonly Traffic[]

@@ -1,11 +1,12 @@
 /** More attempts than a record remembers, and a history that is no longer whole. */
 import { expect, it, onTestFinished } from 'vitest'
 import type { HistoryItem } from '../../index.ts'
-import { job } from '../../index.ts'
+import { job, open, pipeline, typed } from '../../index.ts'
 import { LIMITS } from '../../kernel/index.ts'
 import { realTiming } from '../../store/clock.ts'
 import type { Store } from '../../store/index.ts'
 import { MemoryStore } from '../../store/index.ts'
+import { accessTo } from '../engine-access.ts'
 import { Pawl } from '../pawl.ts'
 
 const echo = job('echo', { run: () => undefined })
@@ -77,4 +78,41 @@ it('a history that is no longer whole says nothing of states, and the records ha
     [2, 'ABORTED'],
     [3, 'ABORTED'],
   ])
+})
+
+it('attempts at one segment come from its record, if that has all of them: the history of the others is not read', async () => {
+  const pawl = await open('memory:')
+  onTestFinished(() => pawl.close())
+  const parts = pipeline('parts', { input: typed<number[]>() }).stage('each', {
+    each: 'input',
+    retry: { max: 0 },
+    run: ({ index }) => {
+      if (index === 1) throw new Error('odd')
+    },
+  })
+  const { id } = await pawl.submit(parts, [0, 1, 2])
+  pawl.work([parts])
+  await expect.poll(async () => (await pawl.get(id))?.state).toBe('QUARANTINED')
+  const { store } = accessTo(pawl) ?? {}
+  const query = store?.query.bind(store) as Store['query']
+  let histories = 0
+  ;(store as Store).query = async (asked): Promise<never> => {
+    if (asked.kind === 'history') histories += 1
+    return (await query(asked)) as never
+  }
+  const one = await pawl.executions(id, { stage: 'each', segment: 1 })
+  expect(one).toMatchObject({ executions: [{ attempt: 1, error: { message: 'odd' } }], next: null })
+  expect(await pawl.executions(id, { stage: 'each', segment: 1, after: 1 })).toEqual({
+    executions: [],
+    next: null,
+  })
+  expect(histories).toBe(0)
+  await pawl.force(id, { stage: 'each', segment: 1, to: 'QUEUED' })
+  // Of the earlier error the record says nothing any more.
+  const errors = async () => {
+    const { executions } = await pawl.executions(id, { stage: 'each', segment: 1 })
+    return executions.map(({ error }) => error?.message)
+  }
+  await expect.poll(errors).toEqual(['odd', 'odd'])
+  expect(histories).toBeGreaterThan(0)
 })

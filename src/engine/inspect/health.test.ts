@@ -31,7 +31,10 @@ describe.each(ENGINES)('the health of an engine %s', (_, open) => {
       broken: [],
       stalled: [],
       unserved: [],
-      examined: { rounds: expect.toSatisfy((rounds: number) => rounds >= 1) as number },
+      examined: {
+        rounds: expect.toSatisfy((rounds: number) => rounds >= 1) as number,
+        lastRoundAt: expect.any(Date) as Date,
+      },
     })
   })
 
@@ -121,9 +124,12 @@ describe('health', () => {
       onUnserved: () => undefined,
       onError: ({ message }) => told.push(message),
     })
-    for (const { broken } of rounds) {
+    let lastRoundAt: Date | null = null
+    for (const { broken, isRoundOver } of rounds) {
       now += 10_000
       await watch.examineSome()
+      if (isRoundOver) lastRoundAt = new Date(now)
+      expect(watch.known().examined.lastRoundAt).toEqual(lastRoundAt)
       // No round is begun at this time by asking.
       expect(watch.broken).toEqual(broken)
       look += 1

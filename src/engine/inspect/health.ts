@@ -57,13 +57,18 @@ export interface Health {
   /** Tasks whose worker keeps the lease alive while the handler says nothing. */
   readonly stalled: readonly StalledInfo[]
   readonly unserved: readonly Unserved[]
-  /** Jobs that were examined since the engine was opened, and rounds through all of them. */
-  readonly examined: { readonly jobs: number; readonly rounds: number }
+  /** Jobs that were examined since the engine was opened, rounds through all of them, and when the last round was over. */
+  readonly examined: {
+    readonly jobs: number
+    readonly rounds: number
+    /** By the clock of the process that was asked; null: no round is over. */
+    readonly lastRoundAt: Date | null
+  }
 }
 
 interface HealthParts {
   readonly store: Store
-  /** Milliseconds; only differences count. */
+  /** Milliseconds, by the clock of this process. */
   readonly now: () => number
   readonly isServed: (type: string, queue: string, stage: string | null) => boolean
   /** Of all processes, as they were heard last. */
@@ -96,6 +101,7 @@ export class HealthWatch {
   readonly #notified = new Set<string>()
   #jobs = 0
   #rounds = 0
+  #lastRoundAt: Date | null = null
   #nextRound = -Infinity
   /** Until then an engine that has just been opened may still be given its workers. */
   readonly #notifyFrom: number
@@ -113,7 +119,7 @@ export class HealthWatch {
     const { store } = this.#parts
     const found = await store.query({ kind: 'examination', limit: BATCH, waitedMs: this.#waitedMs })
     this.#addFindings(found)
-    if (found.isRoundOver) this.#endRound(now + ROUND_MS)
+    if (found.isRoundOver) this.#endRound(now)
     return found.isRoundOver
   }
 
@@ -152,7 +158,7 @@ export class HealthWatch {
       broken,
       stalled: silent,
       unserved,
-      examined: { jobs: this.#jobs, rounds: this.#rounds },
+      examined: { jobs: this.#jobs, rounds: this.#rounds, lastRoundAt: this.#lastRoundAt },
     }
   }
 
@@ -183,9 +189,10 @@ export class HealthWatch {
     })
   }
 
-  #endRound(nextRound: number): void {
+  #endRound(now: number): void {
     this.#rounds += 1
-    this.#nextRound = nextRound
+    this.#nextRound = now + ROUND_MS
+    this.#lastRoundAt = new Date(now)
     // All jobs were examined: what was not found again is right again, or gone.
     for (const what of this.#broken.keys()) {
       if (!this.#stillBroken.has(what)) this.#broken.delete(what)

@@ -3,7 +3,7 @@ import { ENGINES, temporaryFolder } from '../../../test/support/engines.ts'
 import { ReadyBench } from '../../../test/support/ready-bench.ts'
 import { promise } from '../../../test/support/specs.ts'
 import type { EngineMetrics, Traffic } from '../../index.ts'
-import { job, open as openPawl, typed } from '../../index.ts'
+import { job, open as openPawl, pipeline, typed } from '../../index.ts'
 import { testEngine } from '../../testing/index.ts'
 
 const echo = job('echo', { input: typed<string>(), run: ({ input }) => input })
@@ -14,6 +14,10 @@ const broken = job('broken', {
     throw new Error('no')
   },
 })
+
+function movesOf({ moves }: EngineMetrics): string[] {
+  return moves.map(({ of, from, to, count }) => `${of} ${from} → ${to} ${count}`).toSorted()
+}
 
 function trafficOf({ traffic }: Pick<EngineMetrics, 'traffic'>, type: string): Traffic {
   return traffic.find((one) => one.type === type) as Traffic
@@ -57,6 +61,29 @@ describe.each(ENGINES)('the metrics of an engine %s', (_, open) => {
       quarantined: 1,
       waitMs: { count: 2 },
     })
+  })
+
+  it('count how many jobs, and segments, went from which state to which', async () => {
+    const pawl = await open()
+    const film = pipeline('film', {}).stage('cut', { run: () => 'cut' })
+    const { id } = await pawl.submit(echo, 'later', { hold: true })
+    const handles = [await pawl.submit(echo, 'a'), await pawl.submit(film)]
+    const bad = await pawl.submit(broken)
+    pawl.work([echo, broken, film])
+    await Promise.all(handles.map((handle) => handle.result()))
+    await bad.result().catch(() => undefined)
+    await pawl.cancel(id)
+    expect(movesOf(await pawl.metrics())).toEqual([
+      'job CREATED → FAILED 1',
+      'job QUEUED → RUNNING 3',
+      'job RUNNING → QUARANTINED 1',
+      'job RUNNING → QUEUED 1',
+      'job RUNNING → SUCCEEDED 1',
+      'job null → CREATED 1',
+      'job null → QUEUED 2',
+      'segment QUEUED → RUNNING 1',
+      'segment RUNNING → SUCCEEDED 1',
+    ])
   })
 
   it('are a snapshot', async () => {
@@ -110,6 +137,36 @@ describe('metrics', () => {
     // A moment until it is taken, each time, and the second without a worker.
     expect(waitMs.sum).toBeGreaterThanOrEqual(1_000)
     expect(waitMs.sum).toBeLessThan(2_000)
+    await pawl.close()
+  })
+
+  it('count a move that time made with the next entry', async () => {
+    const pawl = testEngine()
+    const weak = job('weak', {
+      retry: { max: 1, delay: '1m' },
+      run: ({ job: { attempt }, sleep }) => {
+        if (attempt === 1) throw new Error('no')
+        return sleep('pause', '1m')
+      },
+    })
+    await pawl.submit(weak, undefined, { delay: '1m' })
+    const { id } = await pawl.submit(weak, undefined, { hold: true })
+    await pawl.pause('default')
+    await pawl.advance('2m')
+    expect(movesOf(await pawl.metrics())).toEqual(['job null → CREATED 2'])
+    await pawl.release(id)
+    await pawl.resume('default')
+    await pawl.runUntilIdle({ skipWaiting: true })
+    expect(movesOf(await pawl.metrics())).toEqual([
+      'job CREATED → QUEUED 2',
+      'job QUEUED → RUNNING 6',
+      'job RETRYING → QUEUED 2',
+      'job RUNNING → RETRYING 2',
+      'job RUNNING → SUCCEEDED 2',
+      'job RUNNING → SUSPENDED 2',
+      'job SUSPENDED → QUEUED 2',
+      'job null → CREATED 2',
+    ])
     await pawl.close()
   })
 

@@ -22,8 +22,9 @@ import type { CommandBatcher } from '../../store/command-batcher.ts'
 import type { QuestionSummary, Store } from '../../store/index.ts'
 import { openQuestions } from '../../store/state/open-questions.ts'
 import { AnswerRefused, Refused, UnknownJob } from '../errors.ts'
-import type { DefinitionOf, TaskChoice } from '../operator/operator.ts'
-import { tasksOf } from '../operator/operator.ts'
+import type { DefinitionOf } from '../operator/operator.ts'
+import type { TaskChoice } from '../operator/operator-commands.ts'
+import { tasksOf } from '../operator/operator-commands.ts'
 
 export interface InboxFilter {
   /** Only those that are for this person or group. */
@@ -205,7 +206,7 @@ function questionsOf(job: Job, task: Task): AskedWait[] {
 }
 
 /** Null: a program that is no worker of ours wrote what it asks. */
-function itemOf(summary: QuestionSummary): InboxItem | null {
+export function itemOf(summary: QuestionSummary): InboxItem | null {
   const { job, type, stageName: stage, segment, name, waits, submittedBy } = summary
   const [first] = waits as readonly [Wait]
   const question = questionIn(first.ask as Payload)

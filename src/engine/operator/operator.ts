@@ -9,13 +9,12 @@ import {
   fromJson,
   inputFor,
   InvalidDefinition,
-  JobWasErased,
   timeOf,
   toJson,
   toMs,
 } from '../../definition/index.ts'
-import type { Command, JobSpec, KeptStep, Payload, Task, TaskAddress } from '../../kernel/index.ts'
-import { inputVersionOf, LIMITS, stageIndex } from '../../kernel/index.ts'
+import type { Command, JobSpec, KeptStep, Payload, Task } from '../../kernel/index.ts'
+import { inputVersionOf, LIMITS } from '../../kernel/index.ts'
 import type { CommandBatcher } from '../../store/command-batcher.ts'
 import type { JobView, Store } from '../../store/index.ts'
 import type { Actor } from '../actor.ts'
@@ -24,6 +23,25 @@ import { currentInput } from '../current-input.ts'
 import { Refused, UnknownJob } from '../errors.ts'
 import type { Refusals } from '../refusals.ts'
 import { newJobId } from '../random.ts'
+import type { TaskChoice } from './operator-commands.ts'
+import {
+  cancelOf,
+  discardOf,
+  forceOf,
+  isRetriable,
+  notDead,
+  onlyTask,
+  promisedEffects,
+  releaseOf,
+  rescheduleOf,
+  resolveOf,
+  retryOf,
+  revokeOf,
+  tasksOf,
+  TO_TASK,
+  whyNotDiscarded,
+  whyNotRerun,
+} from './operator-commands.ts'
 
 export interface RetryJobOptions extends Actor, TaskChoice, SeenAttempt {
   /**
@@ -96,8 +114,6 @@ export interface SeenAttempt {
   readonly attempt?: number | undefined
 }
 
-const TO_TASK = { SUCCEEDED: 'COMPLETED', FAILED: 'FAILED', QUEUED: 'WAITING' } as const
-
 export class Operator {
   readonly #store: Store
   readonly #batcher: CommandBatcher
@@ -121,11 +137,10 @@ export class Operator {
   }
 
   cancel(id: string, actor: Actor): Promise<void> {
-    return this.#send(`Cancelling job ${id}`, {
-      type: 'CancelJob',
-      job: id,
-      ...actorOrDefault(actor, 'no reason given'),
-    })
+    return this.#send(
+      `Cancelling job ${id}`,
+      cancelOf(id, actorOrDefault(actor, 'no reason given')),
+    )
   }
 
   /**
@@ -145,30 +160,23 @@ export class Operator {
       const reason = actor.reason ?? 'Discarded'
       return this.force(id, { ...actor, stage, segment, attempt, to: 'FAILED', reason })
     }
-    if (view.state !== 'QUARANTINED' && view.state !== 'FAILED') {
-      const error = notDead(`Discarding job ${id}`, view.state, { job: id })
-      throw this.#refusals.note('CancelJob', id, error)
-    }
+    const refused = whyNotDiscarded(view)
+    if (refused !== null) throw this.#refusals.note('CancelJob', id, refused)
     if (view.job.task === null && attempt !== undefined) {
       throw new InvalidDefinition(
         `Attempt ${attempt} of which task of job ${id}? Give a \`stage\` and, if it has several, a \`segment\`.`,
         { job: id, attempt },
       )
     }
-    return this.#send(`Discarding job ${id}`, {
-      type: 'CancelJob',
-      job: id,
-      attempt: attempt ?? view.job.task?.attempt ?? null,
-      ...actorOrDefault(actor, 'Discarded'),
-    })
+    const seen = attempt ?? view.job.task?.attempt ?? null
+    return this.#send(
+      `Discarding job ${id}`,
+      discardOf(id, seen, actorOrDefault(actor, 'Discarded')),
+    )
   }
 
   release(id: string, actor: Actor): Promise<void> {
-    return this.#send(`Releasing job ${id}`, {
-      type: 'ReleaseJob',
-      job: id,
-      ...actorOrDefault(actor, 'Released'),
-    })
+    return this.#send(`Releasing job ${id}`, releaseOf(id, actorOrDefault(actor, 'Released')))
   }
 
   /** Every task that waits for a person and may run again, or the one that is named. */
@@ -177,7 +185,7 @@ export class Operator {
     assertAttempt(attempt)
     const view = await this.#view(id, 'RetryTask')
     const choice = { stage, segment }
-    const dead = tasksOf(view, choice).filter((task) => isRetriable(view, task))
+    const dead = tasksOf(view, choice).filter((task) => isRetriable(view.stages, task))
     // Of a plain job, and of a named task, the store says what is in the way.
     const isOne = [input, segment, attempt].some((one) => one !== undefined) || dead.length === 0
     const tasks = isOne && dead.length !== 1 ? [onlyTask(view, choice)] : dead
@@ -202,27 +210,17 @@ export class Operator {
       )
     }
     const task = onlyTask(await this.#view(id, 'ForceTask'), { stage, segment })
-    await this.#send(`Forcing job ${id} to ${to}`, {
-      type: 'ForceTask',
-      ...addressOf(task),
-      attempt: attempt ?? task.attempt,
-      to: TO_TASK[to],
-      output: to === 'SUCCEEDED' ? toJson(output, `The output of job ${id}`, 'output') : null,
-      ...actorOrDefault(actor, `Forced to ${to}`),
-    })
+    const text = to === 'SUCCEEDED' ? toJson(output, `The output of job ${id}`, 'output') : null
+    const named = actorOrDefault(actor, `Forced to ${to}`)
+    await this.#send(`Forcing job ${id} to ${to}`, forceOf(task, attempt, to, text, named))
   }
 
-  /** The lease of the newest attempt, or of the one that was seen. */
   async revoke(id: string, options: RevokeOptions): Promise<void> {
     const { stage, segment, attempt, ...actor } = options
     assertAttempt(attempt)
     const task = onlyTask(await this.#view(id, 'RevokeLease'), { stage, segment })
-    await this.#send(`Revoking the lease of job ${id}`, {
-      type: 'RevokeLease',
-      ...addressOf(task),
-      lease: attempt ?? task.attempt,
-      ...actorOrDefault(actor, 'Revoked'),
-    })
+    const command = revokeOf(task, attempt, actorOrDefault(actor, 'Revoked'))
+    await this.#send(`Revoking the lease of job ${id}`, command)
   }
 
   async reschedule(id: string, options: RescheduleOptions): Promise<void> {
@@ -240,15 +238,10 @@ export class Operator {
     if (priority !== undefined) assertPriority(priority, what)
     if (queue !== undefined) assertName(queue, `\`queue\` of ${what}`)
     const task = onlyTask(await this.#view(id, 'RescheduleTask'), { stage, segment })
-    await this.#send(`Rescheduling job ${id}`, {
-      type: 'RescheduleTask',
-      ...addressOf(task),
-      attempt: attempt ?? task.attempt,
-      dueAt: this.#dueAt(delay, at, what),
-      priority: priority ?? null,
-      toQueue: queue ?? null,
-      ...actorOrDefault(actor, 'Rescheduled'),
-    })
+    const dueAt = this.#dueAt(delay, at, what)
+    const wanted = { dueAt, priority: priority ?? null, toQueue: queue ?? null }
+    const command = rescheduleOf(task, attempt, wanted, actorOrDefault(actor, 'Rescheduled'))
+    await this.#send(`Rescheduling job ${id}`, command)
   }
 
   /** Null: as it is. */
@@ -266,13 +259,9 @@ export class Operator {
     { id: newId = newJobId(), from, effects, input, definition, ...actor }: RerunOptions,
   ): Promise<string> {
     const view = await this.#view(id, 'SubmitJob')
-    const { job, state } = view
-    if (job.erased !== null) {
-      const error = new JobWasErased(id, job.spec.type, state, job.erased)
-      throw this.#refusals.note('SubmitJob', id, error)
-    }
-    const notOver = whyNotOver(view, from !== undefined)
-    if (notOver !== null) throw this.#refusals.note('SubmitJob', id, notOver)
+    const { job } = view
+    const refused = whyNotRerun(view, from !== undefined)
+    if (refused !== null) throw this.#refusals.note('SubmitJob', id, refused)
     assertEffectsSaid(view, effects)
     const steps = from === undefined ? [] : stepsBefore(view, from, input !== undefined)
     const text = await this.#inputFor(view, input, definition)
@@ -301,14 +290,8 @@ export class Operator {
   async resolveEffect(id: string, effect: number, answer: EffectAnswer): Promise<void> {
     const { outcome, stage, segment, ...actor } = answer
     const task = onlyTask(await this.#view(id, 'ResolveEffect'), { stage, segment })
-    await this.#send(`Resolving effect ${effect} of job ${id}`, {
-      type: 'ResolveEffect',
-      ...addressOf(task),
-      effect,
-      start: task.commit?.effects[effect]?.starts.at(-1) ?? 0,
-      outcome,
-      ...actorOrDefault(actor, 'Resolved'),
-    })
+    const command = resolveOf(task, effect, outcome, actorOrDefault(actor, 'Resolved'))
+    await this.#send(`Resolving effect ${effect} of job ${id}`, command)
   }
 
   pause(queue: string, actor: Actor): Promise<void> {
@@ -376,20 +359,6 @@ export class Operator {
   }
 }
 
-/** One in quarantine is retried; but a step that was recorded can only be taken back by a new job. */
-function whyNotOver({ job, state }: JobView, isFromStep: boolean): Refused | null {
-  const isOver = state === 'FAILED' || state === 'SUCCEEDED'
-  if (isOver || (isFromStep && state === 'QUARANTINED')) return null
-  return new Refused(`Running job ${job.id} again`, {
-    code: 'JobNotFinal',
-    check: 'rerun',
-    message: isFromStep
-      ? `It is ${state}: only a job that is over, or in quarantine, is run again from a step.`
-      : `It is ${state}: only a job that is over is run again as a new one. One in quarantine is retried, or run again \`from\` a step.`,
-    details: { job: job.id, state },
-  })
-}
-
 function assertEffectsSaid(view: JobView, effects: unknown): void {
   const { job } = view
   if (effects !== undefined && effects !== 'again') {
@@ -398,9 +367,8 @@ function assertEffectsSaid(view: JobView, effects: unknown): void {
       { job: job.id },
     )
   }
-  const tasks = view.stages.flatMap((stage) => stage.tasks)
-  const promises = tasks.flatMap(({ commit }) => commit?.effects ?? [])
-  const names = [...new Set(promises.map(({ promise }) => `'${promise.name}'`))]
+  const promised = promisedEffects(view.stages.flatMap((stage) => stage.tasks))
+  const names = promised.map((name) => `'${name}'`)
   if (names.length === 0 || effects === 'again') return
   throw new InvalidDefinition(
     `What job ${job.id} committed promised ${names.join(', ')}, and a new job promises them anew, under other keys: if they may happen once more, say \`effects: 'again'\`.`,
@@ -434,22 +402,6 @@ function stepsBefore({ job }: JobView, from: string, hasNewInput: boolean): Kept
   return task.steps.slice(0, index).map(({ name, value }) => ({ name, value }))
 }
 
-function notDead(what: string, state: string, details: { readonly job: string }): Refused {
-  const isOver = state === 'SUCCEEDED' || state === 'COMPLETED' || state === 'FAILED'
-  const advice = isOver ? 'it is over' : 'cancel the job, or force the task'
-  return new Refused(what, {
-    code: 'TaskNotDead',
-    check: 'discard',
-    message: `It is ${state}, and only what is in quarantine is discarded: ${advice}.`,
-    details: { job: details.job, state },
-  })
-}
-
-/** A commit is resolved, not run again; and a stage that is done needs none of its tasks. */
-function isRetriable({ stages }: JobView, { state, stage, commit }: Task): boolean {
-  return state === 'DEAD' && commit === null && stages[stage]?.state !== 'DONE'
-}
-
 /** Its element is not checked: only what the whole array is made of has a schema. */
 function isSegment({ job }: JobView, task: Task | undefined): boolean {
   return task !== undefined && job.spec.stages?.[task.stage]?.each != null
@@ -457,16 +409,6 @@ function isSegment({ job }: JobView, task: Task | undefined): boolean {
 
 function elementOf(job: string, given: unknown): Payload | null {
   return given === undefined ? null : toJson(given, `The new element of job ${job}`, 'input')
-}
-
-function retryOf(
-  task: Task,
-  seen: number | undefined,
-  input: Payload | null,
-  actor: Required<Actor>,
-): Command {
-  const attempt = seen ?? task.attempt
-  return { type: 'RetryTask', ...addressOf(task), attempt, input, ...actor }
 }
 
 function assertAttempt(attempt: number | undefined): void {
@@ -481,63 +423,6 @@ function assertPriority(priority: number, what: string): void {
   throw new InvalidDefinition(
     `\`priority\` of ${what} must be a whole number from -1,000 to 1,000, not ${String(priority)}.`,
   )
-}
-
-function addressOf({ job, stage, segment }: Task): TaskAddress {
-  return { job, stage, segment }
-}
-
-/** Of a pipeline: which stage, and which of its segments. */
-export interface TaskChoice {
-  /** The name of the stage. */
-  readonly stage?: string | undefined
-  /** From 0. */
-  readonly segment?: number | undefined
-}
-
-/** Refused if the choice fits none, or several. */
-function onlyTask(view: JobView, choice: TaskChoice): Task {
-  const all = tasksOf(view, choice)
-  const [first] = all
-  if (first !== undefined && all.length === 1) return first
-  const { job } = view
-  throw new InvalidDefinition(
-    all.length === 0
-      ? `Job ${job.id} has no such task now: its stages are ${stagesText(view)}.`
-      : `Job ${job.id} has ${all.length} tasks that could be meant: give a \`stage\` and, if it has several, a \`segment\`. Its stages are ${stagesText(view)}.`,
-    { job: job.id, ...choice },
-  )
-}
-
-/** All that the choice fits; without one, all there are. */
-export function tasksOf(view: JobView, { stage, segment }: TaskChoice): Task[] {
-  const { job, stages } = view
-  if (job.task !== null) {
-    const isOther = stage !== undefined || (segment ?? 0) !== 0
-    if (!isOther) return stages.flatMap(({ tasks }) => tasks)
-    throw new InvalidDefinition(`Job ${job.id} is a plain job: it has neither stages nor segments.`)
-  }
-  if (stage === undefined && segment !== undefined) {
-    throw new InvalidDefinition(
-      `Segment ${segment} of which stage of job ${job.id}? Give a \`stage\`.`,
-    )
-  }
-  const only = stage === undefined ? null : stageIndex(job, stage)
-  if (only === -1) {
-    throw new InvalidDefinition(
-      `Job ${job.id} has no stage '${stage}': its stages are ${stagesText(view)}.`,
-      { job: job.id, stage },
-    )
-  }
-  return stages
-    .flatMap(({ tasks }, i) => (only === null || only === i ? tasks : []))
-    .filter((task) => segment === undefined || task.segment === segment)
-}
-
-function stagesText({ stages }: JobView): string {
-  return stages
-    .map(({ name, state, tasks }) => `'${name}' (${state}, ${tasks.length} segments)`)
-    .join(', ')
 }
 
 /** The definition of a job type, if this engine was given it. */

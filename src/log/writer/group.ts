@@ -8,6 +8,7 @@
 import type { Entry } from '../../kernel/index.ts'
 import { ByteWriter } from '../format/bytes.ts'
 import { ENTRY_CODES, writeEntry } from '../format/entry-codec.ts'
+import type { SubmittedAlike } from '../format/job-entries.ts'
 import {
   alignUp,
   GROUP_HEAD,
@@ -67,8 +68,8 @@ export class Group {
     this.outcome = null
   }
 
-  /** Adds an entry; `before` is the position of the job's entry before it, or 0. Its position. */
-  add(entry: Entry, before: number): number {
+  /** Adds an entry; `before` is the position of the job's entry before it, or 0. Its position. `alike`: see `append`. */
+  add(entry: Entry, before: number, alike: SubmittedAlike | null = null): number {
     const writer = this.#writer
     const start = writer.at
     const position = this.#position + start / UNIT
@@ -76,7 +77,8 @@ export class Group {
     writer.at = start + RECORD_HEAD
     try {
       writer.count(before === 0 ? 0 : position - before)
-      writeEntry(writer, entry)
+      if (alike !== null && entry.type === 'JobSubmitted') alike.write(writer, entry)
+      else writeEntry(writer, entry)
     } catch (error) {
       // Half a record is none.
       writer.at = start

@@ -13,6 +13,7 @@ import type { Entry } from '../../kernel/index.ts'
 import { DiskFull, isFull, StoreEnded, UnknownOutcome } from '../errors.ts'
 import { FORMAT, GROUP_HEAD, offsetOf } from '../format/format.ts'
 import { Group, GroupOutcome } from './group.ts'
+import type { SubmittedAlike } from '../format/job-entries.ts'
 import { Mark } from '../segments/durable-mark.ts'
 import type { Disk, DiskFile } from '../disk/disk.ts'
 import { writeAll } from '../disk/disk.ts'
@@ -151,9 +152,12 @@ export class LogWriter {
     return this.#failure
   }
 
-  /** The entry's position. `before`: the position of the job's entry before this one, or 0. */
-  append(entry: Entry, before: number): number {
-    const position = this.#forming.add(entry, before)
+  /**
+   * The entry's position. `before`: the position of the job's entry before this one, or 0. `alike`: how it is written, if
+   * it is one of submits that are alike.
+   */
+  append(entry: Entry, before: number, alike: SubmittedAlike | null = null): number {
+    const position = this.#forming.add(entry, before, alike)
     if (this.#forming.bytes > MOST_GROUP_BYTES) {
       this.#closeGroup()
       this.#running ??= this.#run()

@@ -110,6 +110,10 @@ class DirectorySnapshot implements StoreSnapshot {
     this.time = time
   }
 
+  async position(): Promise<number> {
+    return Math.max(0, this.#end - 1)
+  }
+
   /** The checkpoint to begin with; null: the log, which begins at 0. It may be another one later. */
   base(): Manifest | null {
     const { reader, checkpoints } = this.#parts

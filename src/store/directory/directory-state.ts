@@ -8,8 +8,10 @@
  * - loading: entries come from the log (`replayEntry`), and nothing can be decided.
  * - open: what the ledger decides goes to a writer (`appendTo`).
  */
-import type { Entry, Job } from '../../kernel/index.ts'
+import type { Entry, Job, SubmitJob } from '../../kernel/index.ts'
 import type { Disk, LogWriter } from '../../log/index.ts'
+import { SubmittedAlike } from '../../log/index.ts'
+import type { SubmittedJob } from '../state/ledger.ts'
 import { Ledger } from '../state/ledger.ts'
 import { ErasedJobs } from './erased-jobs.ts'
 import { FinishedJobs } from './finished-jobs.ts'
@@ -41,6 +43,21 @@ export class DirectoryState {
     if (job !== null) this.#noteEntry(entry, job, position)
   }
 
+  /** False, and nothing has changed: an id may be known. */
+  submitAlike(commands: readonly SubmitJob[], now: number): boolean {
+    const writer = this.#openWriter()
+    const submitted = this.ledger.submitAlike(commands, now)
+    const [first] = submitted ?? []
+    if (submitted === null || first === undefined) return false
+    const alike = new SubmittedAlike(first.entry)
+    for (const one of submitted) this.#appendSubmit(one, writer, alike)
+    return true
+  }
+
+  #appendSubmit({ entry, job }: SubmittedJob, writer: LogWriter, alike: SubmittedAlike): void {
+    this.#noteSubmitted(job, writer.append(entry, 0, alike))
+  }
+
   async close(): Promise<void> {
     try {
       await this.finished.close()
@@ -50,22 +67,28 @@ export class DirectoryState {
   }
 
   #appendEntry(entry: Entry, job: Job | null): void {
-    if (this.#writer === null)
-      throw new Error('Nothing is written to a directory that is not open.')
-    const position = this.#writer.append(entry, job === null ? 0 : job.lastPosition)
+    const position = this.#openWriter().append(entry, job === null ? 0 : job.lastPosition)
     if (job !== null) this.#noteEntry(entry, job, position)
+  }
+
+  #openWriter(): LogWriter {
+    if (this.#writer !== null) return this.#writer
+    throw new Error('Nothing is written to a directory that is not open.')
+  }
+
+  #noteSubmitted(job: Job, position: number): void {
+    job.firstPosition = position
+    job.lastPosition = position
+    this.live.add(job)
+    this.specs.noteSubmitted(job)
   }
 
   /** AFTER an entry was applied: where it is in the log, and whether the job is over. */
   #noteEntry(entry: Entry, job: Job, position: number): void {
     if (entry.type === 'JobForgotten') return this.finished.forget(job)
+    if (entry.type === 'JobSubmitted') return this.#noteSubmitted(job, position)
     job.lastPosition = position
     switch (entry.type) {
-      case 'JobSubmitted':
-        job.firstPosition = position
-        this.live.add(job)
-        this.specs.noteSubmitted(job)
-        return
       case 'JobReplaced':
         return this.specs.noteReplaced(job, position)
       case 'ExecutionSuspended':

@@ -11,7 +11,8 @@
  * - ended: the disk failed. What was pending is `UnknownOutcome`, all else is `StoreEnded`.
  * - closed.
  */
-import type { Command, Job } from '../../kernel/index.ts'
+import type { Command, Job, SubmitJob } from '../../kernel/index.ts'
+import { areAlike } from '../../kernel/index.ts'
 import type { Disk, JobRecord, LogReader, LogWriter, Torn } from '../../log/index.ts'
 import { backUp, countUpTo, StoreEnded, UnknownOutcome } from '../../log/index.ts'
 import type { ClaimRequest } from '../claim-request.ts'
@@ -48,7 +49,7 @@ import type { DirectoryState } from './directory-state.ts'
 import { HistoryLinks } from './history-links.ts'
 import { JobListing } from './job-listing.ts'
 import { OwnerPresence } from './owner-presence.ts'
-import { bytesFor, GRANT_BYTES, isNewWork } from './size-estimate.ts'
+import { bytesFor, bytesForAlike, GRANT_BYTES, isNewWork } from './size-estimate.ts'
 
 /** How the store came up. */
 export interface OpenedDirectory {
@@ -79,6 +80,8 @@ export interface DirectoryParts {
 
 /** No claim gets more at once, so that room for it can be reserved; the next one gets the others. */
 const MOST_LEASES = 4_096
+/** Submits that are alike: fewer are decided one by one. */
+const FEWEST_ALIKE = 8
 const copyNothing = async (): Promise<void> => undefined
 
 export class DirectoryStore implements Store {
@@ -119,19 +122,20 @@ export class DirectoryStore implements Store {
     parts.checkpoints.consider()
   }
 
-  async execute(commands: readonly Command[]): Promise<readonly Answer[]> {
+  async execute(commands: readonly Command[], isHandedOver = false): Promise<readonly Answer[]> {
     this.#assertOpen()
     // FIRST copies: what a caller gave may not say the same twice.
-    const own = commands.map((command) => this.#copies.copy(command))
-    const bytes = bytesOf(own, this.#ledger)
-    const newWork = own.some(isNew)
+    const own = commands.map((command) => this.#copies.copy(command, isHandedOver))
+    const alike = alikeSubmits(own)
+    const bytes = alike === null ? bytesOf(own, this.#ledger) : bytesForAlike(alike)
+    const newWork = alike !== null || own.some(isNew)
     for (let wait = this.#waitForRoom(bytes, newWork); wait !== null;) {
       await wait
       this.#assertOpen()
       wait = this.#waitForRoom(bytes, newWork)
     }
     const decidedUs = nowUs()
-    const answers = this.#performAll(own)
+    const answers = alike === null ? this.#performAll(own) : this.#submitAlike(alike)
     await this.#writer.durable()
     this.#ledger.meters.durableUs.add(nowUs() - decidedUs)
     return answers
@@ -248,6 +252,16 @@ export class DirectoryStore implements Store {
   #waitForRoom(bytes: number, newWork: boolean): Promise<void> | null {
     const wait = newWork ? this.#parts.checkpoints.waitForRoom() : null
     return wait ?? this.#writer.ensureRoom(bytes, newWork)
+  }
+
+  #submitAlike(commands: readonly SubmitJob[]): Answer[] {
+    let isDone = false
+    try {
+      isDone = this.#parts.state.submitAlike(commands, this.#clock.now())
+    } catch (error) {
+      throw this.#endStore(error)
+    }
+    return isDone ? commands.map(committedSubmit) : this.#performAll(commands)
   }
 
   #performAll(own: readonly (Command | null)[]): Answer[] {
@@ -408,6 +422,17 @@ function bytesOf(own: readonly (Command | null)[], ledger: Ledger): number {
     if (command !== null) bytes += bytesFor(command) + 3 * ledger.answerChars(command)
   }
   return bytes
+}
+
+/** Null: they are not alike, or so few that it costs more to find out. */
+function alikeSubmits(own: readonly (Command | null)[]): readonly SubmitJob[] | null {
+  if (own.length < FEWEST_ALIKE) return null
+  const commands = own as readonly Command[]
+  return areAlike(commands) ? commands : null
+}
+
+function committedSubmit({ job }: SubmitJob): Answer {
+  return { verdict: 'committed', value: job, rejection: null }
 }
 
 function isNew(command: Command | null): boolean {

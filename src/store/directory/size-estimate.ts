@@ -10,6 +10,7 @@ import type {
   EffectPromise,
   JobSpec,
   KeptStep,
+  SubmitJob,
   TaskPolicy,
   WaitSpec,
 } from '../../kernel/index.ts'
@@ -81,6 +82,20 @@ export function bytesFor(command: Command): number {
     default:
       return RECORD + NAME + REASON + SETTLED
   }
+}
+
+/** For submits that are alike: what does not differ is looked at once. */
+export function bytesForAlike(commands: readonly SubmitJob[]): number {
+  const [first] = commands
+  if (first === undefined) return 0
+  const shared = bytesFor(first) - ownBytes(first)
+  let bytes = commands.length * shared
+  for (const command of commands) bytes += ownBytes(command)
+  return bytes
+}
+
+function ownBytes({ job, spec }: SubmitJob): number {
+  return textBytes(job) + textBytes(spec.input)
 }
 
 /** Work that is new, and not the continuation of some that runs. */

@@ -123,6 +123,10 @@ export class HttpStore implements Store {
     const { time } = await ask<{ time: number }>('store.at.job', { job: '-' })
     return {
       time,
+      position: async () => {
+        const { position } = (await this.#call('past.counts', moment)) as { position: number }
+        return position
+      },
       job: async (job) => (await ask<{ past: PastJob | null }>('store.at.job', { job })).past,
       jobs: async function* jobs(filter: SnapshotFilter) {
         for (let skip = 0; ; skip += SNAPSHOT_PAGE) {

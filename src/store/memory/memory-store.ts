@@ -101,6 +101,7 @@ export class MemoryStore implements Store {
     const entriesOf = (): Map<string, PositionedEntry[]> => this.#livesUpTo(end)
     return {
       time,
+      position: async () => end,
       job: async (id) => {
         const entries = entriesOf().get(id) ?? []
         const record = foldJob(null, entries)

@@ -207,10 +207,10 @@ export class SqlStore implements Store {
     return this.#notifier.onNews(listener)
   }
 
-  async execute(commands: readonly Command[]): Promise<readonly Answer[]> {
+  async execute(commands: readonly Command[], isHandedOver = false): Promise<readonly Answer[]> {
     this.#assertOpen()
     const startedUs = nowUs()
-    const answers = await this.#withCopies(commands, (copies) => this.#decide(copies))
+    const answers = await this.#withCopies(commands, (copies) => this.#decide(copies), isHandedOver)
     this.#meters.durableUs.add(nowUs() - startedUs)
     return answers
   }
@@ -221,17 +221,18 @@ export class SqlStore implements Store {
   ): Promise<SubmittedAndClaimed> {
     // A submit may have to wait for a user who writes with the same job: no room is kept meanwhile.
     if (this.#commitWithWrites.isUnderWay) {
-      return { answers: await this.execute(commands), claimed: claims.map(() => []) }
+      return { answers: await this.execute(commands, true), claimed: claims.map(() => []) }
     }
     this.#assertOpen()
     claims.forEach(assertClaim)
     const startedUs = nowUs()
     let claimed: SubmittedAndClaimed['claimed'] = []
-    const answers = await this.#withCopies(commands, async (copies) => {
-      const done = await this.#batches.submitAndClaim(copies, claims)
+    const submit = async (own: readonly Command[]): Promise<readonly Answer[]> => {
+      const done = await this.#batches.submitAndClaim(own, claims)
       claimed = done.claimed
       return done.answers
-    })
+    }
+    const answers = await this.#withCopies(commands, submit, true)
     this.#meters.durableUs.add(nowUs() - startedUs)
     return { answers, claimed }
   }
@@ -263,10 +264,11 @@ export class SqlStore implements Store {
   async #withCopies(
     commands: readonly Command[],
     decide: (copies: readonly Command[]) => Promise<readonly Answer[]>,
+    isHandedOver = false,
   ): Promise<readonly Answer[]> {
     const copies: Command[] = []
     const answers: (Answer | null)[] = commands.map((command) => {
-      const copy = this.#copies.copy(command)
+      const copy = this.#copies.copy(command, isHandedOver)
       if (copy === null) return notPlain()
       copies.push(copy)
       return null
@@ -375,7 +377,8 @@ export class SqlStore implements Store {
   /** AFTER they are durable. */
   #noteCommitted(applied: readonly AppliedEntry[], alike: readonly number[] = []): void {
     if (applied.length === 0) return
-    for (const { entry, job, task, taskBefore } of applied) {
+    for (const { entry, job, task, taskBefore, states } of applied) {
+      if (states !== null) this.#meters.moved(job?.task === null, states)
       if (entry.type === 'JobSubmitted') this.#meters.submitted(entry, 1 + alike.length)
       else if ('segment' in entry && job !== null && task !== null && taskBefore !== null) {
         const isDead = task.state === 'DEAD'

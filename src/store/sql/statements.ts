@@ -429,6 +429,8 @@ export interface SnapshotStatements {
    * pipelines that were forgotten since, whose tasks no row leads to any more.
    */
   readonly eventsBetween: string
+  /** bounds → the position of the newest entry within them. */
+  readonly newestUpTo: string
   /** position → the time of the newest entry up to it. */
   readonly timeAt: string
   /** → how far the baselines of a copied store go; null: it is none. */

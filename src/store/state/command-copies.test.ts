@@ -3,7 +3,7 @@ import { anyCommand } from '../../../test/model/properties/any-command.ts'
 import { Dice } from '../../../test/model/properties/dice.ts'
 import { failure, plain, promise, retry } from '../../../test/support/specs.ts'
 import type { Command, SubmitJob, TaskPolicy } from '../../kernel/index.ts'
-import { createWorld } from '../../kernel/index.ts'
+import { createWorld, freezePolicy, NONE } from '../../kernel/index.ts'
 import { CommandCopies } from './command-copies.ts'
 
 function submit(policy: Partial<TaskPolicy> = {}): SubmitJob {
@@ -43,6 +43,33 @@ describe("the store's own copy of a command", () => {
       scramble(given)
       expect(copy).toEqual(command)
     }
+  })
+
+  it('is the command itself where that is handed over, and nothing in it can be changed from elsewhere', () => {
+    const own = new CommandCopies()
+    const frozen = freezePolicy(submit().spec.policy as TaskPolicy)
+    const at = { job: 'a', stage: 0, segment: 0, lease: 1, worker: 'w' }
+    const kept: Command[] = [
+      { ...submit(), spec: plain({ policy: frozen }) },
+      { type: 'StartExecution', ...at },
+      { type: 'CommitExecution', ...at, output: '1', effects: NONE },
+    ]
+    for (const command of kept) {
+      expect(own.copy(command, true)).toBe(command)
+      expect(own.copy(command)).not.toBe(command)
+    }
+    const copied: Command[] = [
+      submit(),
+      { type: 'CommitExecution', ...at, output: '1', effects: [promise()] },
+      { type: 'FailTask', ...at, error: failure() },
+    ]
+    for (const command of copied) {
+      const copy = own.copy(command, true)
+      expect(copy).toEqual(command)
+      expect(copy).not.toBe(command)
+    }
+    // One policy for many jobs, also if each brings its own.
+    expect(policyOf(own.copy(submit(), true))).toBe(policyOf(own.copy(submit(), true)))
   })
 
   it.each(Object.keys(plain()))(

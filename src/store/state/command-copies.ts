@@ -1,5 +1,6 @@
 /**
- * The store's own copy of a command, so that a caller may go on changing what it gave.
+ * The store's own copy of a command, so that a caller may go on changing what it gave. A command that its caller hands
+ * over is not copied, as far as nothing in it can be changed from elsewhere.
  *
  * The fields of nearly all commands are text and numbers: they are copied one level deep, because
  * `structuredClone` of a whole submit takes longer than deciding it. The jobs of one type have equal
@@ -24,7 +25,8 @@ export class CommandCopies {
   readonly #policies = new Map<string, TaskPolicy>()
 
   /** Null: it is not plain data. */
-  copy(command: Command): Command | null {
+  copy(command: Command, isHandedOver = false): Command | null {
+    if (isHandedOver && isKept(command)) return command
     try {
       switch (command?.type) {
         case 'SubmitJob':
@@ -63,6 +65,22 @@ export class CommandCopies {
     this.#policies.set(name, own)
     return own
   }
+}
+
+/**
+ * A command that its caller made itself and hands over: whether it is kept as it is. Policies that are not frozen are copied,
+ * so that many jobs share one.
+ */
+function isKept(command: Command): boolean {
+  if (command.type === 'SubmitJob') {
+    const { policy } = command.spec
+    return policy !== null && isFrozenPolicy(policy)
+  }
+  for (const field in command) {
+    const value: unknown = command[field as keyof Command]
+    if (typeof value === 'object' && value !== null && value !== NONE) return false
+  }
+  return true
 }
 
 /** Nothing in it can be changed. Fields that no spec has are refused, whatever is in them. */

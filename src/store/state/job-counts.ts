@@ -181,6 +181,11 @@ export class JobCounter {
     this.counts.addJob({ type, queue, tags, error: errorFor(job) }, state, 1)
   }
 
+  /** So many plain jobs that are new, and all like this one. */
+  addAlike(job: Job, count: number, now: number): void {
+    this.counts.addJob(countedJob(job), jobState(job, NO_TALLIES, now), count)
+  }
+
   /** The ids of pipelines that are counted as RUNNING. */
   *runningPipelines(): IterableIterator<string> {
     for (const [id, state] of this.#pipelines) if (state === 'RUNNING') yield id

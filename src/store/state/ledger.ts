@@ -2,7 +2,8 @@
  * The ledger: one state in memory, with every index that makes it quick, changed one entry at
  * a time. What the memory store and the directory store share.
  *
- * - `perform` decides a command and applies what follows. `Undecided`: nothing has changed.
+ * - `perform` decides a command and applies what follows. `Undecided`: nothing has changed. `submitAlike` does so for
+ *   submits that are alike, at once.
  * - `apply` applies an entry that was decided before: replay. A ledger that was replayed from
  *   a log equals the one that wrote it, indexes included, because indexes follow entries only.
  * - `claim` lets the ready-index propose and the kernel decide, until enough is granted.
@@ -25,6 +26,7 @@ import type {
   LimitUse,
   QueueEntry,
   StageOpened,
+  SubmitJob,
   Tallies,
   Task,
   TaskEntry,
@@ -38,6 +40,7 @@ import {
   BrokenEntry,
   createJob,
   createWorld,
+  decideAlike,
   decideIn,
   findTask,
   findWait,
@@ -78,6 +81,11 @@ import { DueCommands } from './due-commands.ts'
 
 /** Where each entry goes that was decided, and the job it belongs to: created, or changed, or gone. */
 export type Journal = (entry: Entry, job: Job | null) => void
+
+export interface SubmittedJob {
+  readonly entry: JobSubmitted
+  readonly job: Job
+}
 
 export class Ledger implements Indexes {
   readonly world: World
@@ -227,14 +235,48 @@ export class Ledger implements Indexes {
     } else if ('segment' in entry) {
       const job = reads.job as Job
       const task = reads.task as Task
-      this.#changeTask(entry, job, task)
+      this.meters.countMove(job, task, this.#now, () => this.#changeTask(entry, job, task))
       this.meters.changedTask(entry, job, this.#snapshot, task.state === 'DEAD', task.policy.queue)
       this.#journal(entry, job)
     } else {
       this.meters.changed(entry)
-      this.#journal(entry, this.apply(entry))
+      const { job } = reads
+      const changed = this.meters.countMove(job, job?.task ?? null, this.#now, () =>
+        this.apply(entry),
+      )
+      this.#journal(entry, changed)
     }
     return decision
+  }
+
+  /**
+   * Submits that are alike, decided and applied together, as `perform` would one by one. Null, and nothing has changed: an
+   * id may be known. What it gives does not go to the journal.
+   */
+  submitAlike(commands: readonly SubmitJob[], now: number): readonly SubmittedJob[] | null {
+    this.#finished?.evictReadmitted()
+    const at = this.tick(now)
+    for (const command of commands) if (this.#mayKnow(command)) return null
+    const submitted: SubmittedJob[] = []
+    for (const entry of decideAlike(commands, at)) submitted.push(this.#submitPlain(entry))
+    const [first] = submitted
+    if (first === undefined) return null
+    this.counter.addAlike(first.job, submitted.length, at)
+    this.meters.submitted(first.entry, submitted.length)
+    return submitted
+  }
+
+  // Small functions: the virtual machine compiles them while the first hundred submits of a process pass.
+
+  #mayKnow({ job }: SubmitJob): boolean {
+    return this.inMemory(job) !== undefined || this.#finished?.mayHave(job) === true
+  }
+
+  #submitPlain(entry: JobSubmitted): SubmittedJob {
+    const job = createJob(entry)
+    this.world.jobs.set(job.id, job)
+    this.#taskCreated(job, job.task as Task)
+    return { entry, job }
   }
 
   /** The kernel never throws, but reading a job that is over may: its bytes may be damaged. */

@@ -7,12 +7,16 @@
 import type {
   Entry,
   Job,
+  JobState,
   JobSubmitted,
   PendingWait,
   Rejection,
+  Task,
   TaskEntry,
 } from '../../kernel/index.ts'
-import type { Distribution, Metrics, Traffic } from '../store.ts'
+import { plainState } from '../../kernel/index.ts'
+import type { Distribution, Metrics, StateMove, Traffic } from '../store.ts'
+import { COUNTED_STATES } from './job-counts.ts'
 import { typeOf } from './job-with-stored-spec.ts'
 import type { TaskSnapshot } from './task-snapshot.ts'
 
@@ -25,6 +29,7 @@ export class Meters {
   #since = 0
   readonly #entries: Record<string, number> = {}
   readonly #refused: Record<string, number> = {}
+  readonly #moves = new StateMoves()
   readonly #byQueue = new Map<string, Map<string, Meter>>()
   #unknown = 0
   readonly #suspensions = { sleep: 0, message: 0, question: 0, call: 0 }
@@ -35,6 +40,7 @@ export class Meters {
   /** `count`: of submits that are alike, at once. */
   submitted(entry: JobSubmitted, count = 1): void {
     this.#note(entry, count)
+    this.#moves.submitted(entry, count)
     const { type, policy, stages } = entry.spec
     this.#meter(policy?.queue ?? stages?.[0]?.policy.queue ?? '', type).submitted += count
   }
@@ -80,6 +86,20 @@ export class Meters {
     }
   }
 
+  /** What the change does to the state of the task, if it has one. */
+  countMove<T>(job: Job | null, task: Task | null, now: number, change: () => T): T {
+    if (job === null || task === null) return change()
+    const before = statesBefore(job, task, now)
+    const changed = change()
+    this.moved(job.task === null, statesAround(before, job, task, now))
+    return changed
+  }
+
+  /** What an entry did to the state of a plain job, or of a segment. */
+  moved(isSegment: boolean, states: StatesAround): void {
+    this.#moves.changed(isSegment, states)
+  }
+
   changed(entry: Entry): void {
     this.#note(entry)
   }
@@ -98,6 +118,7 @@ export class Meters {
       now,
       since: this.#since === 0 ? now : this.#since,
       entries: { ...this.#entries },
+      moves: this.#moves.moves,
       refused: { ...this.#refused },
       traffic,
       durableUs: this.durableUs.distribution,
@@ -155,6 +176,79 @@ class Meter {
 
 function trafficOf({ waitMs, runMs, ...meter }: Meter): Traffic {
   return { ...meter, waitMs: waitMs.distribution, runMs: runMs.distribution }
+}
+
+const STATES = COUNTED_STATES.length
+const NUMBER_OF = Object.fromEntries(COUNTED_STATES.map((state, i) => [state, i])) as Readonly<
+  Record<JobState, number>
+>
+
+/** Three states in one number: after its last entry, BEFORE this one, and AFTER it. Most entries need no object. */
+export type StatesAround = number
+
+/** BEFORE an entry changes the task: the first two. */
+export function statesBefore(job: Job, task: Task, now: number): number {
+  const last = plainState(job, task, Math.min(task.time, now))
+  return NUMBER_OF[last] * STATES + NUMBER_OF[plainState(job, task, now)]
+}
+
+/** AFTER it did. */
+export function statesAround(before: number, job: Job, task: Task, now: number): StatesAround {
+  return before * STATES + NUMBER_OF[plainState(job, task, now)]
+}
+
+/**
+ * How often jobs went from one state to another: plain jobs, and segments of pipelines, each as if it were a plain job. What a
+ * pipeline does follows from its segments, and is not counted.
+ *
+ * Entries make moves, and so does time: a delay, a pause before a retry or a sleep ends, and nothing is written. Such a move is
+ * counted with the next entry of the task, which mostly is the grant that it was waiting for.
+ */
+class StateMoves {
+  readonly #jobs = new Float64Array(STATES * STATES)
+  readonly #segments = new Float64Array(STATES * STATES)
+  /** By the state that they began in. */
+  readonly #submitted = new Float64Array(STATES)
+
+  /** `count`: of submits that are alike. */
+  submitted({ spec, dueAt, at }: JobSubmitted, count: number): void {
+    if (spec.policy === null) return
+    const first = NUMBER_OF[spec.held || dueAt > at ? 'CREATED' : 'QUEUED']
+    this.#submitted[first] = (this.#submitted[first] as number) + count
+  }
+
+  changed(isSegment: boolean, states: StatesAround): void {
+    const [last, before] = [
+      Math.floor(states / STATES / STATES),
+      Math.floor(states / STATES) % STATES,
+    ]
+    const counts = isSegment ? this.#segments : this.#jobs
+    const [byTime, byEntry] = [last * STATES + before, before * STATES + (states % STATES)]
+    if (last !== before) counts[byTime] = (counts[byTime] as number) + 1
+    if (before !== states % STATES) counts[byEntry] = (counts[byEntry] as number) + 1
+  }
+
+  /** Those that were made. */
+  get moves(): readonly StateMove[] {
+    const moves: StateMove[] = []
+    this.#submitted.forEach((count, to) => {
+      if (count > 0) moves.push({ of: 'job', from: null, to: stateOf(to), count })
+    })
+    for (const [of, counts] of [
+      ['job', this.#jobs],
+      ['segment', this.#segments],
+    ] as const) {
+      counts.forEach((count, i) => {
+        const [from, to] = [stateOf(Math.floor(i / STATES)), stateOf(i % STATES)]
+        if (count > 0) moves.push({ of, from, to, count })
+      })
+    }
+    return moves
+  }
+}
+
+function stateOf(number: number): JobState {
+  return COUNTED_STATES[number] as JobState
 }
 
 /** The last one has no upper bound. */

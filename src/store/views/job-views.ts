@@ -3,6 +3,7 @@
  * so that no caller sees a record change.
  */
 import type {
+  Failure,
   Job,
   JobState,
   Payload,
@@ -10,6 +11,7 @@ import type {
   StageTasks,
   Tallies,
   Task,
+  TaskState,
 } from '../../kernel/index.ts'
 import {
   copyJob,
@@ -17,14 +19,17 @@ import {
   eachPath,
   emptyTally,
   isFinal,
+  isSuspended,
   jobState,
   NOT_OPENED,
   segmentsOf,
+  stageIndex,
   stagesOf,
   stageState,
   tallyOf,
 } from '../../kernel/index.ts'
 import type { JobRecord } from '../../log/index.ts'
+import type { SegmentsPage, SegmentSummary } from '../read-model.ts'
 import type {
   Ended,
   Holder,
@@ -33,6 +38,7 @@ import type {
   Outcome,
   OutputsPage,
   PriorStage,
+  QueryOf,
   StageOverview,
   StageView,
   FailureDetails,
@@ -173,6 +179,76 @@ export function outputsPage(
     if (!page.add(tasks[segment] as TaskOutput)) break
   }
   return page.page
+}
+
+/** Segments that are added in order, up to the end of the page. */
+export class PageOfSegments {
+  readonly #segments: SegmentSummary[] = []
+  readonly #state: TaskState | undefined
+  readonly #limit: number
+  #isMore = false
+
+  constructor({ state, limit }: Pick<QueryOf<'segments'>, 'state' | 'limit'>) {
+    this.#state = state
+    this.#limit = limit
+  }
+
+  /** False: it is for the next page. */
+  add(task: Task): boolean {
+    if (this.#state !== undefined && task.state !== this.#state) return true
+    this.#isMore = this.#segments.length >= this.#limit
+    if (this.#isMore) return false
+    this.#segments.push(segmentSummary(task))
+    return true
+  }
+
+  get page(): SegmentsPage {
+    const last = this.#segments.at(-1)?.segment ?? -1
+    return { segments: this.#segments, next: this.#isMore ? last : null }
+  }
+}
+
+/** Null: it has no such stage. */
+export function segmentsPage(
+  record: JobRecord,
+  query: Omit<QueryOf<'segments'>, 'kind'>,
+): SegmentsPage | null {
+  const stage = stageIndex(record.job, query.stage)
+  if (stage === -1) return null
+  const tasks = tasksIn(record, stage)
+  const page = new PageOfSegments(query)
+  for (let segment = query.after + 1; segment < tasks.length; segment++) {
+    if (!page.add(tasks[segment] as Task)) break
+  }
+  return page.page
+}
+
+function segmentSummary(task: Task): SegmentSummary {
+  const { segment, state, attempt, dueAt, endedAt, error, commit, streams } = task
+  const last = task.leases.at(-1)
+  return {
+    segment,
+    state,
+    isSuspended: isSuspended(task),
+    attempt,
+    dueAt,
+    worker: last?.worker ?? null,
+    grantedAt: last?.grantedAt ?? null,
+    endedAt,
+    error: withoutStack(error),
+    effects: (commit?.effects ?? []).map((one) => ({
+      name: one.promise.name,
+      state: one.state,
+      error: withoutStack(one.error),
+    })),
+    streams: streams.map(({ name }) => name),
+  }
+}
+
+function withoutStack(error: Failure | null): SegmentSummary['error'] {
+  if (error === null) return null
+  const { type, code, message } = error
+  return { type, code, message }
 }
 
 /** The tasks of a stage that was opened; none of another. */

@@ -40,6 +40,7 @@ import {
   jobView,
   outcomeOf,
   outputsPage,
+  segmentsPage,
   tasksIn,
   taskView,
 } from './job-views.ts'
@@ -100,6 +101,10 @@ export function ledgerQueries(
       const record = recordOf(ledger, job)
       if (record === null) return finished.outputs(job, stage, after, limit)
       return outputsPage(tasksIn(record, stage), after, limit)
+    },
+    segments: (query) => {
+      const record = find(query.job)
+      return record === null ? null : segmentsPage(record, query)
     },
     counts: (query) => ledgerCounts(ledger, query),
     queues: () => {

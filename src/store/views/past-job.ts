@@ -10,7 +10,7 @@ import type { JobSummary } from '../read-model.ts'
 import type { PastJob, PositionedEntry, Queries, Query, SnapshotFilter } from '../store.ts'
 import { activityOf } from './job-activity.ts'
 import { listing, summaryIf } from './job-pages.ts'
-import { jobOverview, outcomeOf, outputsPage, tasksIn } from './job-views.ts'
+import { jobOverview, outcomeOf, outputsPage, segmentsPage, tasksIn } from './job-views.ts'
 
 /**
  * What these entries of one job lead to; null: it was forgotten, or was not there yet. `start`: what the
@@ -67,6 +67,8 @@ export function pastQueries({ record, entries }: PastJob, moment: number): Queri
         return outcomeOf(record, tallies, time)
       case 'outputs':
         return outputsPage(tasksIn(record, query.stage), query.after, query.limit)
+      case 'segments':
+        return segmentsPage(record, query)
       case 'history': {
         const { after = 0, limit, newest = false } = query
         const behind = entries.filter(({ position }) => position > after)

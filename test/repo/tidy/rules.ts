@@ -38,7 +38,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
   definition: ['kernel'],
   worker: ['kernel', 'store', 'definition'],
   engine: ['kernel', 'log', 'store', 'definition', 'worker'],
-  dashboard: ['kernel', 'protocol', 'engine'],
+  dashboard: ['kernel', 'protocol', 'definition', 'engine'],
   push: [],
   observe: ['kernel', 'store', 'definition', 'worker', 'engine'],
   operations: ['kernel', 'protocol', 'store', 'definition', 'engine'],

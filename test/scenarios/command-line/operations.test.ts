@@ -139,6 +139,9 @@ describe('jobs', () => {
     )
     expect(explained.out).toMatch(new RegExp(`^${id}  SUCCEEDED\\n- .*never runs again`, 'm'))
     expect(executions.executions).toMatchObject([{ status: 'DONE' }])
+    const actions = await run('actions', id)
+    expect(actions.out).toMatch(/^action\s+how\s*\nrerun\s*\nerase\s*$/m)
+    expect((await run('segments', id, 'pages')).err).toContain('it is a plain job')
     expect(counts.out).toMatch(/^1 jobs {2}SUCCEEDED 1\n {2}mail: 1 jobs/)
     const types = followed.out
       .trim()

@@ -4,28 +4,24 @@
  * One page goes through the views of one engine. What a view may never do is watched all the time: an error on the console,
  * and something that the content security policy stopped.
  */
-import { readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
-import type { Browser, Page } from 'playwright-core'
+import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { Pawl } from '../../../src/index.ts'
 import { open } from '../../../src/index.ts'
 import { startBrowser } from '../../support/browser.ts'
 import type { BuiltDashboard, ServedDashboard } from '../../support/dashboard.ts'
 import { builtDashboard } from '../../support/dashboard.ts'
+import type { OpenedPage } from '../../support/dashboard-page.ts'
+import { OF_A_PHONE, openPage as openPageIn, seriousFaults } from '../../support/dashboard-page.ts'
 import type { Shop } from './shop.ts'
 import { HOSTILE, mail, note, openShop, refund } from './shop.ts'
 
-const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 const OPERATOR = 'operator-0123456789abcdef'
 const VIEWER = 'viewer-0123456789abcdef'
 const TOKENS = [
   { token: OPERATOR, name: 'ada', roles: ['admin'] },
   { token: VIEWER, name: 'eve', roles: ['read'] },
 ] as const
-
-/** What axe looks at again on a narrow and dark screen; all else is the same as on a wide one. */
-const OF_A_PHONE = ['color-contrast', 'scrollable-region-focusable', 'target-size']
 
 let browser: Browser | null = null
 let built: BuiltDashboard
@@ -49,50 +45,10 @@ afterAll(async () => {
   await built.remove()
 })
 
-interface Opened {
-  readonly page: Page
-  /** Errors on the console, uncaught ones, and what the policy stopped. */
-  readonly faults: readonly string[]
-  readonly go: (view: string) => Promise<void>
-}
-
-async function openPage(url = served.url, isNarrow = false): Promise<Opened> {
-  const viewport = isNarrow ? { width: 390, height: 800 } : { width: 1_280, height: 900 }
-  // A phone is dark here, so that both schemes are looked at.
-  const colorScheme = isNarrow ? 'dark' : 'light'
-  const page = await (browser as Browser).newPage({ viewport, colorScheme })
-  page.setDefaultTimeout(20_000)
-  const faults: string[] = []
-  page.on('console', (message) => {
-    if (message.type() === 'error') faults.push(message.text())
-  })
-  page.on('pageerror', (error) => faults.push(error.message))
-  await page.goto(url)
-  return {
-    page,
-    faults,
-    go: async (view) => {
-      await page.goto(`${url}#/${view}`)
-      await page.locator('main .none', { hasText: 'Loading' }).waitFor({ state: 'detached' })
-    },
-  }
-}
+const openPage = (url = served.url, isNarrow = false): Promise<OpenedPage> =>
+  openPageIn(browser as Browser, url, isNarrow)
 
 beforeEach(({ skip }) => skip(browser === null, 'no browser starts here'))
-
-/** `rules`: only these. */
-async function seriousFaults(page: Page, rules?: readonly string[]): Promise<readonly string[]> {
-  const options = rules === undefined ? {} : { runOnly: rules }
-  // Not as a script of the page, which its policy would refuse.
-  const results = await page.evaluate(`(async () => {
-    ${AXE}
-    const { violations } = await globalThis.axe.run(document, ${JSON.stringify(options)})
-    return violations.map(({ id, impact, nodes }) => ({ id, impact, at: nodes[0]?.html ?? '' }))
-  })()`)
-  return (results as { id: string; impact: string; at: string }[])
-    .filter(({ impact }) => impact !== 'minor')
-    .map(({ id, at }) => `${id}: ${at.slice(0, 200)}`)
-}
 
 describe('the dashboard', () => {
   it('shows every view, on a desk and on a phone, without an error and with nothing serious for axe', async () => {
@@ -159,7 +115,7 @@ describe('the dashboard', () => {
   it('keeps the filter of jobs in the address, and a state leads to its jobs', async () => {
     const { page, go } = await openPage()
     await go('jobs')
-    await page.getByLabel('Type', { exact: true }).fill('mail')
+    await page.getByRole('combobox', { name: 'Filter' }).fill('type:mail')
     await page.getByRole('button', { name: 'Show' }).click()
     await page.waitForURL(/#\/jobs\?type=mail/)
     await expect.poll(() => page.locator('tbody tr').count()).toBe(3)
@@ -240,7 +196,7 @@ describe('actions of the dashboard', () => {
     const asked = await pawl.submit(refund, { order: 'B-2', cents: 100 })
     await go('inbox')
     const card = page.locator('.question', { hasText: 'order B-2' })
-    await card.getByLabel('Refund it').selectOption('yes')
+    await card.getByLabel('Yes').check()
     await card.getByLabel('Your name').fill('ada')
     await card.getByRole('button', { name: 'Answer' }).click()
     await card.waitFor({ state: 'detached' })

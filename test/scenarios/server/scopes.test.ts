@@ -162,6 +162,9 @@ describe('a token that is held to some jobs', () => {
     expect((await call('counts', {}, MAIL)).body['total']).toBe(2)
     expect((await call('jobs.show', { job: ids.mail }, SLOW)).body['code']).toBe('UnknownJob')
     expect((await call('jobs.show', { job: ids.slow }, SLOW)).status).toBe(200)
+    const asked = { job: `${SECRET}-asks`, name: 'approve' }
+    expect((await call('inbox.show', asked, MAIL)).body['code']).toBe('UnknownJob')
+    expect((await call('inbox.show', asked, SLOW)).body['code']).toBe('UnknownJob')
     const bulk = { action: 'cancel', all: true, reason: 'all of mine' }
     expect((await call('bulk.run', bulk, SLOW)).body).toMatchObject({ done: 1 })
     expect((await pawl.get(ids.slow))?.cancelled).toMatchObject({ by: 'slowly' })
@@ -325,6 +328,8 @@ describe('a token that sees no payloads', () => {
     const seen = await events('jobs.events', { job: id }, { token: BLIND })
     expect(seen.map(({ data }) => data['type'])).toEqual(['JobSubmitted', 'JobCancelled'])
     expect(JSON.stringify(seen)).not.toContain(SECRET)
+    const asked = await call('inbox.show', { job: `${SECRET}-asks`, name: 'approve' }, BLIND)
+    expect(asked.body).toMatchObject({ state: 'OPEN', question: { ask: '', schema: null } })
     const failed = await call('jobs.show', { job: SECRET }, BLIND)
     expect(failed.body['error']).toMatchObject({ message: '' })
     expect((await call('query.job', { job: id }, BLIND)).status).toBe(403)
@@ -374,6 +379,63 @@ describe('a token for one message', () => {
     const kept = (await pawl.history(id)).filter(({ type }) => type === 'MessageSent')
     expect(kept).toMatchObject([{ by: 'ada' }])
     await expect.poll(async () => (await pawl.get(second.id))?.state).toBe('SUSPENDED')
+  })
+
+  it('reads the question that it is for, and nothing else, until it was answered and after', async () => {
+    const { pawl, call } = await prepared()
+    pawl.work([waits])
+    const { id } = await pawl.submit(waits)
+    const second = await pawl.submit(waits)
+    await expect.poll(async () => (await pawl.inbox()).questions.length).toBe(3)
+    const link = messageLink({ key: KEY, job: id, question: 'approve', by: 'ada', until })
+    const show = (input: Record<string, unknown> = {}): Promise<Record<string, unknown>> =>
+      call('inbox.show', { job: id, name: 'approve', ...input }, link).then(({ body }) => body)
+    expect(await show()).toMatchObject({
+      job: id,
+      type: 'waits',
+      state: 'OPEN',
+      answers: [],
+      question: { ask: 'May it?', quorum: 1, answers: 0 },
+    })
+    expect((await show({ job: second.id }))['code']).toBe('Forbidden')
+    expect((await show({ name: 'reject' }))['code']).toBe('Forbidden')
+    expect((await show({ stage: 'other' }))['code']).toBe('Forbidden')
+    for (const operation of CALLS) {
+      const name = operation.name as OperationName
+      if (name === 'inbox.answer' || name === 'inbox.show') continue
+      expect([name, (await call(name, inputAbout(operation), link)).status]).toEqual([name, 403])
+    }
+    const ofMessage = messageLink({ key: KEY, job: id, message: 'approve', by: 'ada', until })
+    expect((await call('inbox.show', { job: id, name: 'approve' }, ofMessage)).status).toBe(403)
+    await call('inbox.answer', { job: id, name: 'approve', value: true }, link)
+    await pawl.handle(id).result({ timeout: '20s' })
+    expect(await show()).toMatchObject({
+      state: 'ANSWERED',
+      endedAt: expect.any(String),
+      answers: [{ by: 'ada' }],
+      question: { ask: 'May it?', answers: 1 },
+    })
+  })
+
+  it('is told of a question whose time is over, or that is not asked any more', async () => {
+    const { pawl, call } = await prepared()
+    const short = job('short', {
+      messages: [approve],
+      run: async ({ waitFor }) => waitFor(approve, { ask: 'Quick?', timeout: '50ms' }),
+    })
+    pawl.work([waits, short])
+    const late = await pawl.submit(short)
+    const gone = await pawl.submit(waits)
+    await late.result({ timeout: '20s' })
+    await expect.poll(async () => (await pawl.get(gone.id))?.state).toBe('SUSPENDED')
+    await pawl.cancel(gone.id)
+    const show = async (id: string): Promise<unknown> => {
+      const link = messageLink({ key: KEY, job: id, question: 'approve', by: 'ada', until })
+      return (await call('inbox.show', { job: id, name: 'approve' }, link)).body
+    }
+    expect(await show(late.id)).toMatchObject({ state: 'TIMED_OUT', endedAt: expect.any(String) })
+    expect(await show(gone.id)).toMatchObject({ state: 'NOT_ASKED', endedAt: null, answers: [] })
+    expect(await show('no-such-job')).toMatchObject({ code: 'UnknownJob' })
   })
 
   it('answers a question, and is of no use when its time is over, or with another key', async () => {

@@ -27,4 +27,6 @@ it('takes attempts that overlap together, and leaves short pauses as they are', 
 it('has a place for attempts that took no time, and none for none', () => {
   expect(timelineOf([{ from: 5, to: 5 }]).placeOf(5)).toBe(0)
   expect(timelineOf([]).gaps).toEqual([])
+  const { gaps } = timelineOf([0, 10_000, 20_000].map((time) => ({ from: time, to: time })))
+  expect(gaps.reduce((sum, { width }) => sum + width, 0)).toBeLessThan(0.2)
 })

@@ -22,18 +22,19 @@ export function timelineOf(spans: readonly Span[]): Timeline {
   const busy = merged(spans)
   const [first] = busy
   if (first === undefined) return { placeOf: () => 0, gaps: [] }
-  const ran = busy.reduce((sum, { from, to }) => sum + to - from, 0) || 1
+  const ran = busy.reduce((sum, span) => sum + lengthOf(span), 0)
   const widest = ran * WIDEST_GAP
   const pieces: { span: Span; start: number; size: number; isCut: boolean }[] = []
   let [end, last] = [0, first.from]
-  const add = (span: Span, most: number): void => {
-    const size = Math.min(span.to - span.from, most)
+  const addGap = (span: Span): void => {
+    const size = Math.min(span.to - span.from, widest)
     pieces.push({ span, start: end, size, isCut: size < span.to - span.from })
     end += size
   }
   for (const span of busy) {
-    if (span.from > last) add({ from: last, to: span.from }, widest)
-    add(span, Infinity)
+    if (span.from > last) addGap({ from: last, to: span.from })
+    pieces.push({ span, start: end, size: lengthOf(span), isCut: false })
+    end += lengthOf(span)
     last = span.to
   }
   const all = end || 1
@@ -48,6 +49,11 @@ export function timelineOf(spans: readonly Span[]): Timeline {
     .filter(({ isCut }) => isCut)
     .map(({ span, start, size }) => ({ span, at: start / all, width: size / all }))
   return { placeOf, gaps }
+}
+
+/** What took no time is seen all the same. */
+function lengthOf({ from, to }: Span): number {
+  return Math.max(1, to - from)
 }
 
 /** Those that overlap are one. */

@@ -2,7 +2,7 @@
  * Everything that happened to a job: what, when, who and why.
  */
 import type { AnswerOf } from '../api.ts'
-import { Cell, State, Table, Text, Time } from '../parts.tsx'
+import { Cell, Row, State, Table, Text, Time } from '../parts.tsx'
 import { linkTo } from '../route.ts'
 import { may } from '../session.ts'
 
@@ -10,9 +10,14 @@ type Items = AnswerOf<'jobs.history'>['items']
 
 export function HistoryPart({ id, items }: { readonly id: string; readonly items: Items }) {
   return (
-    <Table label="History" columns={['When', 'What', 'State', 'By', 'Why', 'Position']}>
+    <Table
+      isLong
+      cards="history"
+      label="History"
+      columns={['When', 'What', 'State', 'By', 'Why', 'Position']}
+    >
       {items.map(({ position, at, type, from, to, by, reason }, i) => (
-        <tr key={`${position} ${i}`}>
+        <Row key={`${position} ${i}`}>
           <Cell of="When">
             <Time at={at} />
           </Cell>
@@ -34,7 +39,7 @@ export function HistoryPart({ id, items }: { readonly id: string; readonly items
               position
             )}
           </Cell>
-        </tr>
+        </Row>
       ))}
     </Table>
   )

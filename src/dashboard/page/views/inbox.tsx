@@ -1,130 +1,167 @@
 /**
- * Questions that wait for people, each with a form. An answer carries a name and a reason.
+ * Questions that wait for people, each with a form. An answer carries a name and a reason. Whom they are for, and of which
+ * type of job they are, stands in the address.
  */
 import { useState } from 'preact/hooks'
 import { announcement } from '../action.ts'
-import { FieldInput } from '../action-dialog.tsx'
 import type { AnswerOf } from '../api.ts'
-import { call, messageOf } from '../api.ts'
+import { call } from '../api.ts'
 import { changes, useLive } from '../live.ts'
-import { Empty, JobLink, Problem, Since, Text, Time, Waiting } from '../parts.tsx'
+import { Empty, Problem, Text, Waiting } from '../parts.tsx'
+import type { RouteParameters } from '../route.ts'
+import { goTo, linkTo } from '../route.ts'
 import { actorName, keepName, may, reader } from '../session.ts'
-import { answerForm } from './question-form.ts'
+import { AnswerForm } from './answer-form.tsx'
+import type { ShownQuestion } from './question.tsx'
+import { GivenInput, QuestionFacts } from './question.tsx'
 
-type AskedQuestion = AnswerOf<'inbox.list'>['questions'][number]
+/** Each has a form: more of them at once are hard to look over. */
+const PAGE = 20
+/** A page may be empty, and not the last one. */
+const MOST_PAGES = 10
 
-const ask = (ended: AbortSignal) => call('inbox.list', {}, ended)
+async function questionsBehind(
+  filter: Readonly<Record<string, string>>,
+  first: string | undefined,
+  ended: AbortSignal,
+): Promise<AnswerOf<'inbox.list'>> {
+  let page: AnswerOf<'inbox.list'> = { questions: [], next: first ?? null }
+  for (let i = 0; i < MOST_PAGES; i++) {
+    const behind = page.next === null ? {} : { after: page.next }
+    page = await call('inbox.list', { ...filter, ...behind, limit: PAGE }, ended)
+    if (page.questions.length > 0 || page.next === null) break
+  }
+  return page
+}
 
-export function InboxView() {
-  const { data, problem } = useLive('inbox', ask, 3_000)
-  if (data === null) return problem === null ? <Waiting /> : <Problem problem={problem} />
-  const { questions } = data
+export function InboxView({ parameters }: { readonly parameters: RouteParameters }) {
+  const { for: who = '', type = '', after } = parameters
+  const filter = { ...(who === '' ? {} : { for: who }), ...(type === '' ? {} : { type }) }
+  const key = JSON.stringify(['inbox', filter, after])
+  const { data, problem } = useLive(key, (ended) => questionsBehind(filter, after, ended), 2_000)
+  const isHeld = who !== '' || type !== ''
   return (
     <>
+      <InboxFilter key={`${who} ${type}`} who={who} type={type} questions={data?.questions ?? []} />
       <Problem problem={problem} />
-      {questions.length === 0 ? (
-        <Empty>No question waits.</Empty>
+      {data === null ? (
+        problem === null && <Waiting />
+      ) : data.questions.length === 0 ? (
+        <Empty>{isHeld ? 'No such question waits.' : 'No question waits. All is decided.'}</Empty>
       ) : (
-        <ul class="groups">
-          {questions.map((one) => (
+        <ul class="questions">
+          {data.questions.map((one) => (
             <QuestionCard key={`${one.job} ${one.stage} ${one.segment} ${one.name}`} of={one} />
           ))}
         </ul>
       )}
+      <nav class="buttons pages" aria-label="Pages">
+        {after !== undefined && (
+          <a class="button" href={linkTo('inbox', { for: who, type })}>
+            The oldest
+          </a>
+        )}
+        {data !== null && data.next !== null && (
+          <a class="button" href={linkTo('inbox', { for: who, type, after: data.next })}>
+            Newer ones
+          </a>
+        )}
+      </nav>
     </>
   )
 }
 
-function QuestionCard({ of }: { readonly of: AskedQuestion }) {
+interface FilterProps {
+  readonly who: string
+  readonly type: string
+  readonly questions: readonly ShownQuestion[]
+}
+
+function InboxFilter({ who, type, questions }: FilterProps) {
+  const [given, setGiven] = useState({ for: who, type })
+  const people = [...new Set(questions.flatMap((one) => one.for))].toSorted()
+  const types = [...new Set(questions.map((one) => one.type))].toSorted()
+  const field = (name: 'for' | 'type', label: string, known: readonly string[]) => (
+    <label>
+      {label}
+      <input
+        name={name}
+        value={given[name]}
+        list={`inbox-${name}`}
+        maxLength={256}
+        autoComplete="off"
+        onInput={(event) => setGiven({ ...given, [name]: event.currentTarget.value })}
+      />
+      <datalist id={`inbox-${name}`}>
+        {known.map((one) => (
+          <option key={one} value={one} />
+        ))}
+      </datalist>
+    </label>
+  )
+  return (
+    <form
+      class="filter inbox-filter"
+      role="search"
+      aria-label="Which questions"
+      onSubmit={(event) => {
+        event.preventDefault()
+        goTo('inbox', { for: given.for.trim(), type: given.type.trim() })
+      }}
+    >
+      {field('for', 'For', people)}
+      {field('type', 'Type of job', types)}
+      <button type="submit">Show</button>
+      {(who !== '' || type !== '') && (
+        <a class="button" href={linkTo('inbox')}>
+          Show all
+        </a>
+      )}
+    </form>
+  )
+}
+
+function QuestionCard({ of }: { readonly of: ShownQuestion }) {
+  const send = async (value: unknown, reason: string): Promise<void> => {
+    const { job, name, stage, segment } = of
+    const by = actorName.value.trim()
+    try {
+      await call('inbox.answer', {
+        job,
+        name,
+        value,
+        ...(by === '' ? {} : { by }),
+        ...(reason === '' ? {} : { reason }),
+        ...(stage === null ? {} : { stage, segment }),
+      })
+      announcement.value = 'Your answer was taken.'
+    } finally {
+      changes.value += 1
+    }
+  }
   return (
     <li class="card question">
       <h2>
         <Text text={of.ask} most={600} />
       </h2>
-      <p class="aside">
-        <Text text={of.type} /> <JobLink id={of.job} /> waits for <Since at={of.since} />
-        {of.for.length > 0 && (
-          <>
-            {' '}
-            for <Text text={of.for.join(', ')} />
-          </>
-        )}
-        {of.until !== null && (
-          <>
-            , until <Time at={of.until} />
-          </>
-        )}
-        {of.quorum > 1 && `; ${of.answers} of ${of.quorum} answers came`}
-        {of.notBySubmitter && of.submittedBy !== null && (
-          <>
-            ; not by <Text text={of.submittedBy} />
-          </>
-        )}
-      </p>
-      {may('inbox.answer') && <AnswerPart of={of} />}
+      <QuestionFacts of={of} hasJob={may('jobs.show')} />
+      <GivenInput job={of.job} />
+      {may('inbox.answer') && <AnswerForm schema={of.schema} who={<YourName />} send={send} />}
     </li>
   )
 }
 
-function AnswerPart({ of }: { readonly of: AskedQuestion }) {
-  const [filled, setFilled] = useState<Readonly<Record<string, string>>>({})
-  const [reason, setReason] = useState('')
-  const [problem, setProblem] = useState<string | null>(null)
-  const form = answerForm(of.schema)
-  const send = async (): Promise<void> => {
-    setProblem(null)
-    try {
-      const { job, name, stage, segment } = of
-      await call('inbox.answer', {
-        job,
-        name,
-        value: form.valueOf(filled),
-        ...(actorName.value.trim() === '' ? {} : { by: actorName.value.trim() }),
-        ...(reason.trim() === '' ? {} : { reason: reason.trim() }),
-        ...(stage === null ? {} : { stage, segment }),
-      })
-      announcement.value = 'Your answer was taken.'
-    } catch (error) {
-      setProblem(messageOf(error))
-    }
-    changes.value += 1
-  }
+function YourName() {
   return (
-    <form
-      onSubmit={(event) => {
-        event.preventDefault()
-        void send()
-      }}
-    >
-      <div class="fields">
-        {form.fields.map((field) => (
-          <FieldInput
-            key={field.name}
-            field={field}
-            filled={filled}
-            fill={(name, value) => setFilled((was) => ({ ...was, [name]: value }))}
-          />
-        ))}
-        <label>
-          Your name
-          <input
-            value={actorName.value}
-            placeholder={reader.value?.name ?? ''}
-            autoComplete="name"
-            onInput={(event) => keepName(event.currentTarget.value)}
-          />
-        </label>
-        <label>
-          Reason
-          <input value={reason} onInput={(event) => setReason(event.currentTarget.value)} />
-        </label>
-      </div>
-      <Problem problem={problem} />
-      <div class="buttons">
-        <button type="submit" class="main">
-          Answer
-        </button>
-      </div>
-    </form>
+    <label>
+      Your name
+      <input
+        value={actorName.value}
+        placeholder={reader.value?.name ?? ''}
+        maxLength={256}
+        autoComplete="name"
+        onInput={(event) => keepName(event.currentTarget.value)}
+      />
+    </label>
   )
 }

@@ -1,19 +1,27 @@
-/** What the page offers to do to a job, the server does: in every state, each action on a job of its own. */
+/**
+ * What the page offers to do to a job or a segment, the server does, and nothing else: in every state, each action is tried
+ * on a job of its own.
+ */
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { AnyJob, Pawl } from '../../../index.ts'
-import { job, message, typed } from '../../../index.ts'
+import { effect, job, message, pipeline, typed } from '../../../index.ts'
 import { deferred } from '../../../../test/support/engines.ts'
 import type { Server } from '../../../../test/support/server-calls.ts'
 import { serverInFront } from '../../../../test/support/server-calls.ts'
+import type { OperationName } from '../../../protocol/index.ts'
 import { fieldValues } from '../action.ts'
-import type { OfferedAction } from './job-actions.ts'
+import type { Accepted } from './job-actions.ts'
 import { offeredActions } from './job-actions.ts'
 
-const note = job('note', { input: typed<unknown>(), run: () => 'noted' })
+const note = job('note', {
+  input: typed<unknown>(),
+  run: async ({ step }) => step('one', () => 'noted'),
+})
 const fails = job('fails', {
   input: typed<unknown>(),
   retry: { max: 0 },
-  run: () => {
+  run: async ({ step }) => {
+    await step('one', () => 1)
     throw new Error('no')
   },
 })
@@ -30,20 +38,89 @@ const waits = job('waits', {
   messages: [go],
   run: ({ waitFor }) => waitFor(go),
 })
+const charge = effect('charge', {
+  input: typed<number>(),
+  retry: { max: 0 },
+  run: () => {
+    throw new Error('the bank hung up')
+  },
+})
+const order = job('order', {
+  input: typed<unknown>(),
+  effects: [charge],
+  retry: { max: 0 },
+  run: ({ commit }) => commit({ ok: true }, [charge(1)]),
+})
+const paid = effect('paid', { input: typed<number>(), run: () => undefined })
+const buy = job('buy', {
+  input: typed<unknown>(),
+  effects: [paid],
+  run: ({ commit }) => commit({ ok: true }, [paid(1)]),
+})
+
+/** Its first stage runs once; of the second, what is odd fails. */
+const parts = pipeline('parts', { input: typed<unknown>() })
+  .stage('first', { run: () => [0, 1, 2] })
+  .stage('each', {
+    after: 'first',
+    each: 'first',
+    retry: { max: 0 },
+    run: ({ index }) => {
+      if (index % 2 === 1) throw new Error('odd')
+      return index
+    },
+  })
+  .stage('last', { after: 'each', run: () => 'all' })
+const short = pipeline('short', { input: typed<unknown>() })
+  .stage('only', {
+    retry: { max: 0 },
+    run: () => {
+      throw new Error('no')
+    },
+  })
+  .stage('next', { after: 'only', run: () => 1 })
+const sells = pipeline('sells', { input: typed<unknown>() })
+  .stage('sell', { effects: [charge], retry: { max: 0 }, run: order.run as never })
+  .stage('ship', { after: 'sell', run: () => 'shipped' })
+
+type Make = (pawl: Pawl) => Promise<string>
+
+async function worked(pawl: Pawl, definition: AnyJob, state: string): Promise<string> {
+  const { id } = await pawl.submit(definition as typeof note, 1)
+  const worker = pawl.work([definition])
+  await expect.poll(async () => (await pawl.get(id))?.state, { interval: 5 }).toBe(state)
+  await worker.stop()
+  return id
+}
+
+/** A worker has it until the test is over. */
+async function running(pawl: Pawl, isPipeline: boolean): Promise<string> {
+  const [inside, gate] = [deferred(), deferred()]
+  onTestFinished(() => gate.resolve())
+  const run = async () => {
+    inside.resolve()
+    await gate.promise
+  }
+  const slow = isPipeline
+    ? pipeline('slow', { input: typed<unknown>() })
+        .stage('one', { run: () => 1 })
+        .stage('two', { after: 'one', run })
+    : job('slow', { input: typed<unknown>(), run })
+  const { id } = await pawl.submit(slow as AnyJob as typeof note, 1)
+  pawl.work([slow])
+  await inside.promise
+  return id
+}
 
 /** Of each state, how a job comes to be in it, and what is offered then. */
-const CASES: readonly (readonly [
-  state: string,
-  labels: readonly string[],
-  make: (pawl: Pawl) => Promise<string>,
-])[] = [
+const CASES: readonly (readonly [name: string, labels: readonly string[], make: Make])[] = [
   [
     'CREATED',
     ['Reschedule', 'Cancel', 'Force'],
     async (pawl) => (await pawl.submit(note, 1, { delay: '1h' })).id,
   ],
   [
-    'CREATED',
+    'CREATED, held',
     ['Release', 'Reschedule', 'Cancel', 'Force'],
     async (pawl) => (await pawl.submit(note, 1, { hold: true })).id,
   ],
@@ -52,65 +129,254 @@ const CASES: readonly (readonly [
     ['Reschedule', 'Cancel', 'Force'],
     async (pawl) => (await pawl.submit(note, 1, { queue: 'unserved' })).id,
   ],
-  ['RUNNING', ['Take from its worker', 'Cancel', 'Force'], running],
+  ['RUNNING', ['Take from its worker', 'Cancel', 'Force'], (pawl) => running(pawl, false)],
   ['SUSPENDED', ['Cancel', 'Force'], (pawl) => worked(pawl, waits, 'SUSPENDED')],
   ['RETRYING', ['Reschedule', 'Cancel', 'Force'], (pawl) => worked(pawl, later, 'RETRYING')],
-  ['QUARANTINED', ['Retry', 'Discard', 'Force'], (pawl) => worked(pawl, fails, 'QUARANTINED')],
+  [
+    'QUARANTINED',
+    ['Retry', 'Run again', 'Discard', 'Cancel', 'Force'],
+    (pawl) => worked(pawl, fails, 'QUARANTINED'),
+  ],
+  [
+    'QUARANTINED, committed',
+    ['Say what became of charge'],
+    (pawl) => worked(pawl, order, 'QUARANTINED'),
+  ],
   ['SUCCEEDED', ['Run again', 'Erase'], (pawl) => worked(pawl, note, 'SUCCEEDED')],
+  ['SUCCEEDED, with an effect', ['Run again', 'Erase'], (pawl) => worked(pawl, buy, 'SUCCEEDED')],
+  [
+    'FAILED',
+    ['Run again', 'Erase'],
+    async (pawl) => {
+      const { id } = await pawl.submit(note, 1, { delay: '1h' })
+      await pawl.cancel(id)
+      return id
+    },
+  ],
+  [
+    'erased',
+    [],
+    async (pawl) => {
+      const id = await worked(pawl, note, 'SUCCEEDED')
+      await pawl.erase(id)
+      return id
+    },
+  ],
+  [
+    'QUEUED pipeline',
+    ['Reschedule', 'Cancel', 'Force'],
+    async (pawl) => {
+      const { id } = await pawl.submit(parts, 1)
+      const segments = async () => (await pawl.get(id))?.stages[0]?.segments
+      await expect.poll(segments, { interval: 5 }).toBe(1)
+      return id
+    },
+  ],
+  [
+    'held pipeline',
+    ['Release', 'Cancel'],
+    async (pawl) => (await pawl.submit(parts, 1, { hold: true })).id,
+  ],
+  ['RUNNING pipeline', ['Cancel'], (pawl) => running(pawl, true)],
+  [
+    'QUARANTINED pipeline',
+    ['Retry', 'Discard', 'Cancel'],
+    (pawl) => worked(pawl, parts, 'QUARANTINED'),
+  ],
+  [
+    'QUARANTINED pipeline with one task',
+    ['Retry', 'Discard', 'Cancel', 'Force'],
+    (pawl) => worked(pawl, short, 'QUARANTINED'),
+  ],
+  [
+    'pipeline whose effect is held',
+    ['Say what became of charge', 'Discard', 'Cancel'],
+    (pawl) => worked(pawl, sells, 'QUARANTINED'),
+  ],
+  [
+    'FAILED pipeline',
+    ['Run again', 'Erase'],
+    async (pawl) => {
+      const id = await worked(pawl, parts, 'QUARANTINED')
+      await pawl.discard(id)
+      return id
+    },
+  ],
 ]
 
-async function worked(pawl: Pawl, definition: AnyJob, state: string): Promise<string> {
-  const { id } = await pawl.submit(definition as typeof note, 1)
-  const worker = pawl.work([definition])
-  await expect.poll(async () => (await pawl.get(id))?.state).toBe(state)
-  await worker.stop()
-  return id
-}
-
-async function running(pawl: Pawl): Promise<string> {
-  const [inside, gate] = [deferred(), deferred()]
-  onTestFinished(() => gate.resolve())
-  const slow = job('slow', {
-    input: typed<unknown>(),
-    run: async () => {
-      inside.resolve()
-      await gate.promise
+const SEGMENTS: readonly (readonly [
+  name: string,
+  place: { readonly stage: string; readonly segment: number },
+  labels: readonly string[],
+  make: Make,
+])[] = [
+  ['COMPLETED', { stage: 'each', segment: 0 }, [], (pawl) => worked(pawl, parts, 'QUARANTINED')],
+  [
+    'DEAD',
+    { stage: 'each', segment: 1 },
+    ['Retry', 'Discard', 'Force'],
+    (pawl) => worked(pawl, parts, 'QUARANTINED'),
+  ],
+  [
+    'LEASED',
+    { stage: 'two', segment: 0 },
+    ['Take from its worker', 'Force'],
+    (pawl) => running(pawl, true),
+  ],
+  [
+    'held by its effect',
+    { stage: 'sell', segment: 0 },
+    ['Say what became of charge'],
+    (pawl) => worked(pawl, sells, 'QUARANTINED'),
+  ],
+  [
+    'FAILED, and the job is over',
+    { stage: 'each', segment: 1 },
+    [],
+    async (pawl) => {
+      const id = await worked(pawl, parts, 'QUARANTINED')
+      await pawl.discard(id)
+      return id
     },
-  })
-  const { id } = await pawl.submit(slow, 1)
-  pawl.work([slow])
-  await inside.promise
-  return id
+  ],
+]
+
+/** Everything that an operator can send, with what has to be filled in. */
+const EVERYTHING: readonly (readonly [OperationName, Record<string, unknown>])[] = [
+  ['jobs.release', {}],
+  ['jobs.retry', {}],
+  ['jobs.discard', {}],
+  ['jobs.revoke', {}],
+  ['jobs.reschedule', { delay: '2h' }],
+  ['jobs.cancel', {}],
+  ['jobs.force', { to: 'SUCCEEDED' }],
+  ['jobs.force', { to: 'FAILED' }],
+  ['jobs.force', { to: 'QUEUED' }],
+  ['jobs.rerun', { effects: 'again' }],
+  ['jobs.rerun', { from: 'one' }],
+  ['jobs.erase', {}],
+  ['jobs.resolve', { effect: 0, outcome: 'happened' }],
+]
+const OF_SEGMENTS = new Set([
+  'jobs.retry',
+  'jobs.discard',
+  'jobs.revoke',
+  'jobs.reschedule',
+  'jobs.force',
+  'jobs.resolve',
+])
+
+function offersIt(
+  { actions }: Accepted,
+  operation: OperationName,
+  { to, from }: Record<string, unknown>,
+): boolean {
+  const one = actions.find(({ action }) => `jobs.${action}` === operation)
+  if (one === undefined) return false
+  if (one.action === 'force') return one.to.includes(to as never)
+  if (one.action === 'rerun') return from === undefined ? one.isWhole : one.from.includes('one')
+  return true
 }
 
-async function offered({ call }: Server, id: string) {
-  const shown = await call('jobs.show', { job: id })
-  const why = await call('jobs.explain', { job: id })
-  return offeredActions(shown.body as never, why.body as never)
+async function acceptedOf({ call }: Server, id: string, place: object): Promise<Accepted> {
+  const { status, body } = await call('jobs.actions', { job: id, ...place })
+  expect(status).toBe(200)
+  return body as never
 }
 
-/** What the dialog would send if nothing but what is needed was filled in. */
+/** Answered that it did it, and something is different. */
+async function isDone(
+  { pawl, call }: Server,
+  id: string,
+  operation: OperationName,
+  input: Record<string, unknown>,
+): Promise<boolean> {
+  const before = (await pawl.history(id, { limit: 1_000 })).length
+  const jobs = (await pawl.list()).jobs.length
+  const { status } = await call(operation, { job: id, by: 'ada', ...input })
+  if (status !== 200) return false
+  const entries = (await pawl.history(id, { limit: 1_000 })).length
+  return entries > before || (await pawl.list()).jobs.length > jobs
+}
+
+async function compareAll(make: Make, place: object): Promise<void> {
+  const isSegment = 'stage' in place
+  for (const [operation, given] of EVERYTHING) {
+    if (isSegment && !OF_SEGMENTS.has(operation)) continue
+    const server = await serverInFront()
+    const id = await make(server.pawl)
+    const accepted = await acceptedOf(server, id, place)
+    const { attempt } = accepted
+    const input = {
+      ...given,
+      ...place,
+      ...(isSegment && attempt !== null && operation !== 'jobs.resolve' ? { attempt } : {}),
+    }
+    const isOffered = offersIt(accepted, operation, given)
+    const what = `${operation} ${JSON.stringify(given)}`
+    expect(`${what}: ${await isDone(server, id, operation, input)}`).toBe(`${what}: ${isOffered}`)
+  }
+}
+
 const FILLED: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'jobs.reschedule': { delay: '2h' },
+  'jobs.rerun': { effects: 'again' },
+  'jobs.resolve': { outcome: 'happened' },
 }
 
-describe('the actions that are offered', () => {
+/** Does what the dialog would send if nothing but what is needed was filled in. */
+async function doEach(make: Make, place: object, labels: readonly string[]): Promise<void> {
+  for (const label of ['', ...labels]) {
+    const server = await serverInFront()
+    const id = await make(server.pawl)
+    const offered = offeredActions(await acceptedOf(server, id, place), ['charge'])
+    expect(offered.map((one) => one.label)).toEqual(labels)
+    const action = offered.find((one) => one.label === label)?.action
+    if (action === undefined) continue
+    const { operation, input, fields = [] } = action
+    const values = fieldValues(fields, FILLED[operation] ?? {})
+    const { status, body } = await server.call(operation, { ...input, ...values, by: 'ada' })
+    expect({ label, status, why: body['detail'] }).toMatchObject({ label, status: 200 })
+  }
+}
+
+describe('what is offered of a job', () => {
   it.each(CASES)(
-    'to a %s job are %j, and the server does each of them',
-    async (state, labels, make) => {
-      for (const label of labels) {
-        const server = await serverInFront()
-        const id = await make(server.pawl)
-        expect((await server.pawl.get(id))?.state).toBe(state)
-        const actions = await offered(server, id)
-        expect(actions.map((one) => one.label)).toEqual(labels)
-        const { action } = actions[labels.indexOf(label)] as OfferedAction
-        const { operation, input, fields = [] } = action
-        const values = fieldValues(fields, FILLED[operation] ?? {})
-        const { status, body } = await server.call(operation, { ...input, ...values, by: 'ada' })
-        expect({ label, status, why: body['detail'] }).toMatchObject({ label, status: 200 })
-      }
+    'that is %s is %j, and the server does each of them',
+    async (_name, labels, make) => doEach(make, {}, labels),
+    30_000,
+  )
+
+  it.each(CASES)(
+    'that is %s is all that the server does of what operators can ask for',
+    async (_name, _labels, make) => compareAll(make, {}),
+    30_000,
+  )
+})
+
+describe('what is offered of a segment', () => {
+  it.each(SEGMENTS)(
+    'that is %s (%j) is %j, and the server does each of them, and nothing else',
+    async (_name, place, labels, make) => {
+      await doEach(make, place, labels)
+      await compareAll(make, place)
     },
     30_000,
   )
+
+  it('that is not there is refused with what there is', async () => {
+    const server = await serverInFront()
+    const id = await worked(server.pawl, parts, 'QUARANTINED')
+    const details = await Promise.all(
+      [{ stage: 'none' }, { stage: 'each' }, { stage: 'each', segment: 9 }, { segment: 1 }].map(
+        async (place) => (await server.call('jobs.actions', { job: id, ...place })).body['detail'],
+      ),
+    )
+    expect(details).toEqual([
+      expect.stringContaining("no stage 'none'"),
+      expect.stringContaining("Which segment of stage 'each'"),
+      expect.stringContaining("no segment 9 of stage 'each'"),
+      expect.stringContaining('Give a `stage`'),
+    ])
+  })
 })

@@ -1,242 +1,283 @@
 /**
- * What a job accepts as it stands now. An action that the server would refuse for the state of the job is not among them;
- * whether the reader may do the others is for the view.
+ * The actions on a job, or on a segment of it, as the dialog shows them. Which of them are accepted is for the server to say;
+ * whether the reader may do them is for the view.
  */
+import type { OperationName } from '../../../protocol/index.ts'
 import type { Action, ActionField } from '../action.ts'
 import type { AnswerOf } from '../api.ts'
+import { json } from '../safe-text.ts'
 
 export type ShownJob = AnswerOf<'jobs.show'>
-type Why = AnswerOf<'jobs.explain'>
+export type ShownStage = ShownJob['stages'][number]
+export type Accepted = AnswerOf<'jobs.actions'>
+type AcceptedOne = Accepted['actions'][number]
+type ActionNamed<N extends AcceptedOne['action']> = Extract<AcceptedOne, { readonly action: N }>
 
 export interface OfferedAction {
   readonly label: string
   readonly action: Action
 }
 
-export function offeredActions(job: ShownJob, why: Why | null): readonly OfferedAction[] {
-  const isOver = job.state === 'SUCCEEDED' || job.state === 'FAILED'
-  return isOver ? overActions(job) : openActions(job, why)
+/** Where it is done: the job, and of a pipeline the segment, at the attempt that the reader has seen. */
+interface ActionPlace {
+  readonly job: string
+  readonly stage?: string
+  readonly segment?: number
+  readonly attempt?: number
 }
 
-function openActions(job: ShownJob, why: Why | null): OfferedAction[] {
-  const { state } = job
-  const isPlain = job.stages.length === 0
-  // What is committed is only finished: its effects run, or a person says what became of them.
-  const isCommitted = job.effects.length > 0
-  const isEnding = job.cancelled !== null
-  const offered: OfferedAction[] = []
-  if (why?.reasons.some(({ what }) => what === 'held') === true && state === 'CREATED') {
-    offered.push(release(job))
-  }
-  if (state === 'QUARANTINED' && !isCommitted && !isEnding) {
-    if (isPlain || hasDeadSegments(job)) offered.push(retry(job))
-    offered.push(discard(job))
-  }
-  if (state === 'RUNNING' && isPlain) offered.push(revoke(job))
-  const isWaiting = state === 'CREATED' || state === 'QUEUED' || state === 'RETRYING'
-  if (isWaiting && isPlain && !isCommitted && !isEnding) offered.push(reschedule(job))
-  if (!isCommitted && !isEnding && state !== 'QUARANTINED') offered.push(cancel(job))
-  if (isPlain && !isCommitted && !isEnding) offered.push(force(job))
-  return offered
+/** In the order in which the buttons stand. */
+const ORDER: readonly AcceptedOne['action'][] = [
+  'release',
+  'retry',
+  'rerun',
+  'resolve',
+  'revoke',
+  'reschedule',
+  'discard',
+  'cancel',
+  'force',
+  'erase',
+]
+
+/** `effects`: the names of those that the commit promised, by their places. `input`: what the job was given. */
+export function offeredActions(
+  accepted: Accepted,
+  effects: readonly string[],
+  input?: unknown,
+): readonly OfferedAction[] {
+  const all = accepted.actions.toSorted((a, b) => ORDER.indexOf(a.action) - ORDER.indexOf(b.action))
+  return all.flatMap((one) => offersOf(one, placeOf(accepted), effects, inputText(input)))
 }
 
-function hasDeadSegments(job: ShownJob): boolean {
-  return job.stages.some(({ troubled }) =>
-    troubled.some(({ state, effects }) => state === 'DEAD' && effects.length === 0),
-  )
+/** Above this, nobody edits it in a small field. */
+const MOST_EDITED = 20_000
+
+function inputText(input: unknown): string {
+  const text = json(input)
+  return text.length > MOST_EDITED ? '' : text
 }
 
-function overActions(job: ShownJob): OfferedAction[] {
-  if (job.erased !== null) return []
-  return [rerun(job), erase(job)]
-}
-
-/** At any other attempt it is refused: the reader has not seen that one. */
-function seenAttempt(job: ShownJob): { attempt?: number } {
-  return job.stages.length === 0 ? { attempt: job.attempt } : {}
-}
-
-function release({ id }: ShownJob): OfferedAction {
+function placeOf({ job, stage, segment, attempt }: Accepted): ActionPlace {
   return {
+    job,
+    ...(stage === null ? {} : { stage }),
+    ...(stage === null || segment === null ? {} : { segment }),
+    ...(attempt === null ? {} : { attempt }),
+  }
+}
+
+function offersOf(
+  one: AcceptedOne,
+  place: ActionPlace,
+  effects: readonly string[],
+  input: string,
+): readonly OfferedAction[] {
+  const isSegment = place.stage !== undefined
+  switch (one.action) {
+    case 'force':
+      return [force(place, one)]
+    case 'rerun':
+      return [rerun(place, one, input)]
+    case 'resolve':
+      return one.effects.map((effect) => resolve(place, effect, effects[effect] ?? String(effect)))
+    case 'retry':
+      return [retry(place, isSegment, input)]
+    default:
+      return [plain(one.action, place)]
+  }
+}
+
+interface ActionWords {
+  readonly label: string
+  readonly title: string
+  readonly says: string
+  readonly operation: OperationName
+  readonly isGrave?: true
+  readonly fields?: readonly ActionField[]
+  /** It is for the job, whatever its attempt. */
+  readonly isAtAnyAttempt?: true
+}
+
+const WORDS: Readonly<
+  Record<Exclude<AcceptedOne['action'], 'force' | 'rerun' | 'resolve' | 'retry'>, ActionWords>
+> = {
+  release: {
     label: 'Release',
+    title: 'Release the job',
+    says: 'It was submitted on hold. Workers may take it from now on.',
+    operation: 'jobs.release',
+    isAtAnyAttempt: true,
+  },
+  revoke: {
+    label: 'Take from its worker',
+    title: 'Take it from its worker',
+    says: 'Its lease ends, its handler is told, and it is tried again.',
+    operation: 'jobs.revoke',
+    isGrave: true,
+  },
+  reschedule: {
+    label: 'Reschedule',
+    title: 'Reschedule it',
+    says: 'It is due then, or stands in that queue, or has that priority. What is empty stays as it is.',
+    operation: 'jobs.reschedule',
+    fields: [
+      { name: 'delay', label: 'Due in', kind: 'text', hint: 'Such as 0s, 5m, 2h.' },
+      { name: 'queue', label: 'Queue', kind: 'text' },
+      { name: 'priority', label: 'Priority', kind: 'number', hint: 'Higher is sooner.' },
+    ],
+  },
+  discard: {
+    label: 'Discard',
+    title: 'Discard it',
+    says: 'It is given up for good: it FAILED.',
+    operation: 'jobs.discard',
+    isGrave: true,
+  },
+  cancel: {
+    label: 'Cancel',
+    title: 'Cancel the job',
+    says: 'It ends as FAILED; a handler that runs is told to stop.',
+    operation: 'jobs.cancel',
+    isGrave: true,
+    isAtAnyAttempt: true,
+  },
+  erase: {
+    label: 'Erase',
+    title: 'Erase what the job was given and made',
+    says: 'Inputs, outputs, steps, errors and artifacts are gone. That it ran stays. This cannot be taken back.',
+    operation: 'jobs.erase',
+    fields: [
+      {
+        name: 'copies',
+        label: 'Jobs that hold copies of the same data',
+        kind: ['erase', 'keep'],
+        hint: 'Empty: if there are any, nothing is erased.',
+      },
+    ],
+    isGrave: true,
+    isAtAnyAttempt: true,
+  },
+}
+
+function plain(action: keyof typeof WORDS, place: ActionPlace): OfferedAction {
+  const { label, isAtAnyAttempt = false, ...words } = WORDS[action]
+  return { label, action: { ...words, input: isAtAnyAttempt ? { job: place.job } : { ...place } } }
+}
+
+/** Of a pipeline as a whole, each task gets a budget, and keeps its element. */
+function retry(place: ActionPlace, isSegment: boolean, input: string): OfferedAction {
+  const takesInput = place.attempt !== undefined
+  return {
+    label: 'Retry',
     action: {
-      title: 'Release the job',
-      says: 'It was submitted on hold. Workers may take it from now on.',
-      operation: 'jobs.release',
-      input: { job: id },
+      title: isSegment ? 'Retry the segment' : 'Retry the job',
+      says: 'It gets a fresh budget of retries, and is tried again.',
+      operation: 'jobs.retry',
+      input: { ...place },
+      fields: takesInput
+        ? [
+            {
+              name: 'input',
+              label: isSegment ? 'Another element' : 'Another input',
+              kind: 'json',
+              ...editedFrom(isSegment ? '' : input),
+              hint: 'JSON. Left as it is, it stays, with the steps that are recorded. Another one drops them.',
+            },
+          ]
+        : [],
     },
   }
 }
 
-function retry(job: ShownJob): OfferedAction {
+function force(place: ActionPlace, { to }: ActionNamed<'force'>): OfferedAction {
+  const output: ActionField = {
+    name: 'output',
+    label: 'Output',
+    kind: 'json',
+    hint: 'JSON. Of SUCCEEDED only.',
+  }
+  return {
+    label: 'Force',
+    action: {
+      title: 'Force the state',
+      says: 'It has that state, whatever its workers report.',
+      operation: 'jobs.force',
+      input: { ...place },
+      fields: [
+        {
+          name: 'to',
+          label: 'State',
+          kind: to,
+          value: to.includes('FAILED') ? 'FAILED' : (to[0] ?? ''),
+        },
+        ...(to.includes('SUCCEEDED') ? [output] : []),
+      ],
+      isGrave: true,
+    },
+  }
+}
+
+function editedFrom(input: string): Pick<ActionField, 'value' | 'isEdited'> {
+  return input === '' ? {} : { value: input, isEdited: true }
+}
+
+function rerun(
+  { job }: ActionPlace,
+  { isWhole, from, effects }: ActionNamed<'rerun'>,
+  given: string,
+): OfferedAction {
+  const steps: ActionField = {
+    name: 'from',
+    label: 'From this step on',
+    kind: from,
+    value: isWhole ? '' : (from[0] ?? ''),
+    hint: isWhole
+      ? 'Steps before it keep their values. Empty: from the beginning.'
+      : 'Steps before it keep their values.',
+  }
   const input: ActionField = {
     name: 'input',
     label: 'Another input',
     kind: 'json',
-    hint: 'JSON. Empty: the input stays as it is.',
+    ...editedFrom(given),
+    hint: 'JSON. Another one runs from the beginning: the steps were made of this one.',
   }
-  return {
-    label: 'Retry',
-    action: {
-      title: 'Retry the job',
-      says: 'It gets a fresh budget of retries, and is tried again.',
-      operation: 'jobs.retry',
-      input: { job: job.id, ...seenAttempt(job) },
-      fields: job.stages.length === 0 ? [input] : [],
-    },
-  }
-}
-
-function discard(job: ShownJob): OfferedAction {
-  return {
-    label: 'Discard',
-    action: {
-      title: 'Discard the job',
-      says: 'It is given up for good: it FAILED.',
-      operation: 'jobs.discard',
-      input: { job: job.id, ...seenAttempt(job) },
-      isGrave: true,
-    },
-  }
-}
-
-function revoke(job: ShownJob): OfferedAction {
-  return {
-    label: 'Take from its worker',
-    action: {
-      title: 'Take the job from its worker',
-      says: 'Its lease ends, its handler is told, and the job is tried again.',
-      operation: 'jobs.revoke',
-      input: { job: job.id, ...seenAttempt(job) },
-      isGrave: true,
-    },
-  }
-}
-
-function reschedule(job: ShownJob): OfferedAction {
-  return {
-    label: 'Reschedule',
-    action: {
-      title: 'Reschedule the job',
-      says: 'It is due then, or as urgent, or stands in that queue.',
-      operation: 'jobs.reschedule',
-      input: { job: job.id, ...seenAttempt(job) },
-      fields: [
-        { name: 'delay', label: 'Due in', kind: 'text', hint: 'Such as 30s, 5m or 2h.' },
-        { name: 'priority', label: 'Priority', kind: 'number', value: String(job.priority) },
-        { name: 'queue', label: 'Queue', kind: 'text' },
-      ],
-    },
-  }
-}
-
-function cancel({ id }: ShownJob): OfferedAction {
-  return {
-    label: 'Cancel',
-    action: {
-      title: 'Cancel the job',
-      says: 'It is cancelled. A handler that runs is told.',
-      operation: 'jobs.cancel',
-      input: { job: id },
-      isGrave: true,
-    },
-  }
-}
-
-function force(job: ShownJob): OfferedAction {
-  return {
-    label: 'Force',
-    action: {
-      title: 'Force the state of the job',
-      says: 'It has that state, whatever its workers report.',
-      operation: 'jobs.force',
-      input: { job: job.id, ...seenAttempt(job) },
-      fields: [
-        { name: 'to', label: 'State', kind: ['SUCCEEDED', 'FAILED', 'QUEUED'], value: 'FAILED' },
-        {
-          name: 'output',
-          label: 'Output',
-          kind: 'json',
-          hint: 'JSON. Of SUCCEEDED only.',
-        },
-      ],
-      isGrave: true,
-    },
-  }
-}
-
-function rerun(job: ShownJob): OfferedAction {
-  const from: ActionField[] =
-    job.steps.length === 0
-      ? []
-      : [
-          {
-            name: 'from',
-            label: 'From this step on',
-            kind: job.steps,
-            hint: 'Steps before it keep their values. Empty: from the beginning.',
-          },
-        ]
   // Effects of the first run were made: whether to make them again is for a person to say.
-  const again: ActionField[] =
-    job.effects.length === 0
-      ? []
-      : [{ name: 'effects', label: 'Effects', kind: ['again'], value: 'again' }]
+  const again: ActionField = {
+    name: 'effects',
+    label: `Effects (${effects.slice(0, 5).join(', ')})`,
+    kind: ['again'],
+    hint: 'Again: they happen once more. Without it, nothing is run.',
+  }
   return {
     label: 'Run again',
     action: {
       title: 'Run the job again',
       says: 'A new job runs, which points to this one.',
       operation: 'jobs.rerun',
-      input: { job: job.id },
+      input: { job },
       fields: [
-        ...from,
-        ...again,
-        {
-          name: 'input',
-          label: 'Another input',
-          kind: 'json',
-          hint: 'JSON. Empty: the input of this one.',
-        },
+        ...(from.length === 0 ? [] : [steps]),
+        ...(isWhole ? [input] : []),
+        ...(effects.length === 0 ? [] : [again]),
       ],
     },
   }
 }
 
-function erase({ id }: ShownJob): OfferedAction {
+function resolve(given: ActionPlace, effect: number, name: string): OfferedAction {
+  // It names the start of the effect that it is about, and no attempt.
+  const { attempt: _, ...place } = given
   return {
-    label: 'Erase',
+    label: `Say what became of ${name.slice(0, 40)}`,
     action: {
-      title: 'Erase what the job was given and made',
-      says: 'Inputs, outputs, steps, errors and artifacts are gone. That it ran stays. This cannot be taken back.',
-      operation: 'jobs.erase',
-      input: { job: id },
-      fields: [
-        {
-          name: 'copies',
-          label: 'Jobs that hold copies of the same data',
-          kind: ['erase', 'keep'],
-          hint: 'Empty: if there are any, nothing is erased.',
-        },
-      ],
+      title: `Say what became of effect ${name}`,
+      says: 'Look outside first: it may have happened, or not. Happened: it counts as done. Again: it runs again.',
+      operation: 'jobs.resolve',
+      input: { ...place, effect },
+      fields: [{ name: 'outcome', label: 'Outcome', kind: ['happened', 'again'] }],
       isGrave: true,
     },
-  }
-}
-
-/** Says what became of an effect. */
-export function resolveAction(
-  job: string,
-  effect: number,
-  name: string,
-  place: { readonly stage?: string; readonly segment?: number } = {},
-): Action {
-  return {
-    title: `Say what became of effect ${name}`,
-    says: 'Look outside first: it may have happened, or not. Happened: it counts as done. Again: it runs again.',
-    operation: 'jobs.resolve',
-    input: { job, effect, ...place },
-    fields: [{ name: 'outcome', label: 'Outcome', kind: ['happened', 'again'] }],
-    isGrave: true,
   }
 }

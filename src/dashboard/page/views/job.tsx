@@ -9,59 +9,58 @@ import type { AnswerOf } from '../api.ts'
 import { call } from '../api.ts'
 import { commandLine } from '../command-line.ts'
 import { useLive } from '../live.ts'
-import {
-  CopyButton,
-  Empty,
-  JobLink,
-  JsonBlock,
-  Problem,
-  State,
-  Text,
-  Time,
-  Waiting,
-} from '../parts.tsx'
+import { CopyButton, JobLink, Problem, State, Text, Time, Waiting } from '../parts.tsx'
 import type { RouteParameters } from '../route.ts'
 import { goTo, linkTo } from '../route.ts'
 import { seen } from '../safe-text.ts'
 import { may } from '../session.ts'
-import { AttemptsPart } from './attempts.tsx'
+import { AttemptsPart, TimelinePart } from './attempts.tsx'
 import { HistoryPart } from './history.tsx'
-import type { ShownJob } from './job-actions.ts'
-import { offeredActions, resolveAction } from './job-actions.ts'
+import type { OfferedAction, ShownJob } from './job-actions.ts'
+import { offeredActions } from './job-actions.ts'
+import { JobPayloads, Part } from './job-payloads.tsx'
 import { StagesPart } from './stages.tsx'
 
 interface SeenJob {
   readonly job: ShownJob
   readonly why: AnswerOf<'jobs.explain'> | null
   readonly history: AnswerOf<'jobs.history'>['items']
+  readonly accepted: AnswerOf<'jobs.actions'> | null
 }
 
 const HISTORY_PAGE = 200
 const MOST_HISTORY = 1_000
 
 export function JobView({ parameters }: { readonly parameters: RouteParameters }) {
-  const { id = '' } = parameters
+  const { id = '', after } = parameters
   const [limit, setLimit] = useState(HISTORY_PAGE)
   const last = useRef<SeenJob | null>(null)
+  const behind = after === undefined ? {} : { after: Number(after) }
   const look = async (ended: AbortSignal): Promise<SeenJob> => {
     const job = await call('jobs.show', { job: id }, ended)
     const before = last.current
-    const isSame = before !== null && before.job.id === id && before.job.updatedAt === job.updatedAt
-    const [why, history] = await Promise.all([
+    // Of a job to which nothing happened, the history is the same, and so is what it accepts.
+    const isSame = before !== null && isAsBefore(before.job, job)
+    const [why, history, accepted] = await Promise.all([
       may('jobs.explain') ? call('jobs.explain', { job: id }, ended) : null,
-      // Of a job to which nothing happened, the history is the same.
       isSame
         ? { items: before.history }
         : may('jobs.history')
-          ? call('jobs.history', { job: id, limit }, ended)
+          ? call('jobs.history', { job: id, limit, ...behind }, ended)
           : { items: [] },
+      isSame
+        ? before.accepted
+        : may('jobs.actions')
+          ? call('jobs.actions', { job: id }, ended)
+          : null,
     ])
-    last.current = { job, why, history: history.items }
+    last.current = { job, why, history: history.items, accepted }
     return last.current
   }
-  const { data, problem } = useLive(`${id} ${limit}`, look)
+  const { data, problem } = useLive(`${id} ${limit} ${after ?? ''}`, look)
   const shown = data ?? (last.current?.job.id === id ? last.current : null)
   if (shown === null) return problem === null ? <Waiting /> : <Problem problem={problem} />
+  const { job, history } = shown
   const more = (): void => {
     last.current = null
     setLimit(MOST_HISTORY)
@@ -71,36 +70,43 @@ export function JobView({ parameters }: { readonly parameters: RouteParameters }
       <Problem problem={problem} />
       <Title of={shown} />
       <WhyPart why={shown.why} />
-      <Facts job={shown.job} />
-      {shown.job.stages.length > 0 && (
+      <Facts job={job} />
+      {job.stages.length > 0 && (
         <Part name="Stages">
-          <StagesPart job={id} stages={shown.job.stages} />
+          <StagesPart job={id} stages={job.stages} />
         </Part>
       )}
       <Part name="Attempts">
-        <AttemptsPart attempts={shown.job.executions} />
+        <TimelinePart job={job} history={history} />
+        <AttemptsPart attempts={job.executions} />
       </Part>
-      <Payloads job={shown.job} />
+      <JobPayloads job={job} history={history} />
       <Part name="History">
-        <HistoryPart id={id} items={shown.history} />
-        {shown.history.length >= limit && limit < MOST_HISTORY && (
-          <button type="button" onClick={more}>
-            Show more
-          </button>
-        )}
+        <HistoryPart id={id} items={history} />
+        <div class="buttons">
+          {after !== undefined && (
+            <a class="button" href={linkTo('job', { id })}>
+              From the beginning
+            </a>
+          )}
+          {history.length >= limit && limit < MOST_HISTORY && (
+            <button type="button" onClick={more}>
+              Show more
+            </button>
+          )}
+          {history.length >= limit && limit >= MOST_HISTORY && (
+            <a class="button" href={linkTo('job', { id, after: String(history.at(-1)?.position) })}>
+              What came after
+            </a>
+          )}
+        </div>
       </Part>
     </>
   )
 }
 
-function Part({ name, children }: { readonly name: string; readonly children: ComponentChildren }) {
-  const id = `part-${name.toLowerCase().replaceAll(' ', '-')}`
-  return (
-    <section aria-labelledby={id}>
-      <h2 id={id}>{name}</h2>
-      {children}
-    </section>
-  )
+function isAsBefore(before: ShownJob, now: ShownJob): boolean {
+  return before.id === now.id && before.updatedAt === now.updatedAt && before.state === now.state
 }
 
 /** The job that runs now instead of the one that is shown. */
@@ -108,8 +114,10 @@ function goToNew(answer: unknown): void {
   goTo('job', { id: (answer as { job: string }).job })
 }
 
-function Title({ of: { job, why } }: { readonly of: SeenJob }) {
+function Title({ of: { job, accepted } }: { readonly of: SeenJob }) {
   const command = commandLine('jobs.show', { job: job.id }) ?? ''
+  const effects = job.effects.map(({ name }) => name)
+  const offered = accepted === null ? [] : offeredActions(accepted, effects, job.input)
   return (
     <div class="title">
       <p>
@@ -121,21 +129,24 @@ function Title({ of: { job, why } }: { readonly of: SeenJob }) {
         <CopyButton text={command} label="Copy as command" />
       </p>
       <div class="buttons" role="group" aria-label="Actions">
-        {offeredActions(job, why)
+        {offered
           .filter(({ action: { operation } }) => may(operation))
-          .map(({ label, action: one }) => (
-            <button
-              key={label}
-              type="button"
-              onClick={() => {
-                action.value = one.operation === 'jobs.rerun' ? { ...one, onDone: goToNew } : one
-              }}
-            >
-              {label}…
-            </button>
+          .map((one) => (
+            <ActionButton key={one.label} of={one} />
           ))}
       </div>
     </div>
+  )
+}
+
+function ActionButton({ of: { label, action: one } }: { readonly of: OfferedAction }) {
+  const begin = (): void => {
+    action.value = one.operation === 'jobs.rerun' ? { ...one, onDone: goToNew } : one
+  }
+  return (
+    <button type="button" onClick={begin}>
+      {seen(label)}…
+    </button>
   )
 }
 
@@ -193,7 +204,7 @@ function factsOf(job: ShownJob): readonly (readonly [name: string, value: Compon
     ['Version', job.version],
     ['Key', text(job.key)],
     ['Group', text(job.group)],
-    ['Tags', job.tags.length === 0 ? null : <Text text={job.tags.join(', ')} />],
+    ['Tags', job.tags.length === 0 ? null : <Tags of={job.tags} />],
     ['Submitted', time(job.submittedAt)],
     ['Due', job.startedAt === null ? time(job.dueAt) : null],
     ['Deadline', time(job.deadlineAt)],
@@ -213,6 +224,21 @@ function factsOf(job: ShownJob): readonly (readonly [name: string, value: Compon
   ].filter(([, value]) => value !== null) as [string, ComponentChildren][]
 }
 
+function Tags({ of }: { readonly of: readonly string[] }) {
+  return (
+    <>
+      {of.map((tag, i) => (
+        <Fragment key={tag}>
+          {i > 0 && ', '}
+          <a href={linkTo('jobs', { tag })}>
+            <Text text={tag} most={60} />
+          </a>
+        </Fragment>
+      ))}
+    </>
+  )
+}
+
 function Facts({ job }: { readonly job: ShownJob }) {
   return (
     <dl class="facts">
@@ -223,115 +249,5 @@ function Facts({ job }: { readonly job: ShownJob }) {
         </div>
       ))}
     </dl>
-  )
-}
-
-function Payloads({ job }: { readonly job: ShownJob }) {
-  const { error, lines, progress, effects, steps, waits } = job
-  return (
-    <>
-      {error !== null && (
-        <Part name="Error">
-          <p class="problem">
-            <strong>
-              <Text text={error.code} />
-            </strong>{' '}
-            <Text text={error.message} most={2_000} />
-          </p>
-          {error.stack != null && (
-            <details>
-              <summary>Stack</summary>
-              <pre tabIndex={0} role="group" aria-label="Stack">
-                {seen(error.stack.slice(0, 20_000))}
-              </pre>
-            </details>
-          )}
-        </Part>
-      )}
-      <div class="columns">
-        <Part name="Input">
-          <JsonBlock value={job.input} label="Input" />
-        </Part>
-        <Part name="Output">
-          <JsonBlock value={job.output} label="Output" />
-        </Part>
-      </div>
-      {job.metadata !== undefined && (
-        <Part name="Metadata">
-          <JsonBlock value={job.metadata} label="Metadata" />
-        </Part>
-      )}
-      {waits.length > 0 && (
-        <Part name="Waits for">
-          <ul>
-            {waits.map(({ name, message, callee, until }) => (
-              <li key={name}>
-                <Text text={name} />
-                {message !== null && <Text text={`, message ${message}`} />}
-                {callee !== null && (
-                  <>
-                    , <JobLink id={callee} />
-                  </>
-                )}
-                {until !== null && (
-                  <>
-                    , until <Time at={until} />
-                  </>
-                )}
-              </li>
-            ))}
-          </ul>
-        </Part>
-      )}
-      {effects.length > 0 && <Effects job={job} />}
-      {steps.length > 0 && (
-        <Part name="Steps">
-          <ol>
-            {steps.slice(0, 500).map((one) => (
-              <li key={one}>
-                <Text text={one} />
-              </li>
-            ))}
-          </ol>
-        </Part>
-      )}
-      {(progress !== undefined || lines.length > 0) && (
-        <Part name="Said by its handler">
-          {progress !== undefined && <JsonBlock value={progress} label="Progress" />}
-          {lines.length > 0 && (
-            <pre tabIndex={0} role="log" aria-label="Lines">
-              {seen(lines.join('\n').slice(-20_000))}
-            </pre>
-          )}
-        </Part>
-      )}
-    </>
-  )
-}
-
-function Effects({ job: { id, effects } }: { readonly job: ShownJob }) {
-  if (effects.length === 0) return <Empty>none</Empty>
-  return (
-    <Part name="Effects">
-      <ul>
-        {effects.map(({ name, key, state, error }, i) => (
-          <li key={key}>
-            <Text text={name} /> <span class="mark">{state}</span>{' '}
-            {error !== null && <Text text={`${error.code}: ${error.message}`} />}{' '}
-            {(state === 'HELD' || state === 'UNKNOWN') && may('jobs.resolve') && (
-              <button
-                type="button"
-                class="small"
-                onClick={() => {
-                  action.value = resolveAction(id, i, name)
-                }}
-              >
-                Say what became of it…
-              </button>
-            )}
-          </li>
-        ))}
-      </ul>
-    </Part>
   )
 }

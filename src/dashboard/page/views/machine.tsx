@@ -1,76 +1,242 @@
 /**
- * The states of a job, drawn from the kernel's own table, with how many jobs are in each. A state leads to its jobs.
+ * The states of a job, drawn from the kernel's own table, with how many jobs are in each, and how many take each move. A state leads
+ * to its jobs. A table says the same.
  */
 import { useState } from 'preact/hooks'
 import type { JobState } from '../../../kernel/index.ts'
 import { PIPELINE_JOB_TRANSITIONS, PLAIN_JOB_TRANSITIONS } from '../../../kernel/index.ts'
+import type { AnswerOf } from '../api.ts'
 import { call } from '../api.ts'
 import { countText } from '../duration-text.ts'
 import { useLive } from '../live.ts'
 import { Cell, Problem, State, STATES, Table } from '../parts.tsx'
 import { linkTo } from '../route.ts'
+import { may } from '../session.ts'
+import type { Flow } from './samples.ts'
+import { addSample, flowOf, rateText, samples } from './samples.ts'
 
 const BOX = { width: 150, height: 58 }
 const PLACES: Readonly<Record<JobState, readonly [x: number, y: number]>> = {
   CREATED: [10, 30],
-  QUEUED: [10, 210],
-  RETRYING: [250, 30],
-  RUNNING: [250, 210],
-  SUSPENDED: [250, 390],
-  QUARANTINED: [490, 30],
-  SUCCEEDED: [730, 210],
-  FAILED: [730, 390],
+  QUEUED: [10, 220],
+  RETRYING: [260, 30],
+  RUNNING: [260, 220],
+  SUSPENDED: [260, 410],
+  QUARANTINED: [510, 30],
+  SUCCEEDED: [780, 220],
+  FAILED: [780, 410],
 }
-const TABLES = { plain: PLAIN_JOB_TRANSITIONS, pipeline: PIPELINE_JOB_TRANSITIONS }
+/** How far a move is bent to its right; those that are not here, by their length. */
+const BENDS: Readonly<Record<string, number>> = {
+  'CREATED FAILED': -60,
+  'CREATED SUCCEEDED': 24,
+  'QUARANTINED QUEUED': 4,
+  'QUEUED SUCCEEDED': 110,
+}
+
+interface MoveKind {
+  readonly name: string
+  readonly table: typeof PLAIN_JOB_TRANSITIONS
+  /** Whose moves are counted; null: none are. */
+  readonly of: 'job' | 'segment' | null
+  readonly says: string
+}
+
+const KINDS: Readonly<Record<string, MoveKind>> = {
+  plain: {
+    name: 'plain jobs',
+    table: PLAIN_JOB_TRANSITIONS,
+    of: 'job',
+    says: 'The moves are those of plain jobs.',
+  },
+  segments: {
+    name: 'segments of pipelines',
+    table: PLAIN_JOB_TRANSITIONS,
+    of: 'segment',
+    says: 'The moves are those of segments: each moves as a plain job does. The counts are of jobs.',
+  },
+  pipeline: {
+    name: 'pipelines',
+    table: PIPELINE_JOB_TRANSITIONS,
+    of: null,
+    says: 'What a pipeline does follows from its segments, whose moves are counted.',
+  },
+}
+
+interface SeenMachine {
+  readonly counts: AnswerOf<'counts'>
+  readonly isCounting: boolean
+}
+
+async function look(ended: AbortSignal): Promise<SeenMachine> {
+  const [counts, metrics] = await Promise.all([
+    call('counts', {}, ended),
+    may('metrics') ? call('metrics', {}, ended) : null,
+  ])
+  if (metrics !== null) addSample(metrics, null)
+  return { counts, isCounting: metrics !== null }
+}
 
 export function MachineView() {
-  const [kind, setKind] = useState<keyof typeof TABLES>('plain')
+  const [chosen, setChosen] = useState('plain')
   const [pointed, setPointed] = useState<JobState | null>(null)
-  const { data, problem } = useLive('machine', (ended) => call('counts', {}, ended))
-  const table = TABLES[kind]
+  const { data, problem } = useLive('machine', look)
+  const kind = KINDS[chosen] as MoveKind
+  const flow = flowOf(samples.value)
+  const counts = data?.counts ?? null
   return (
     <>
       <Problem problem={problem} />
-      <p>
+      <div class="machine-head">
         <label class="inline">
           Moves of{' '}
-          <select
-            value={kind}
-            onChange={(event) => setKind(event.currentTarget.value as keyof typeof TABLES)}
-          >
-            <option value="plain">plain jobs</option>
-            <option value="pipeline">pipelines</option>
+          <select value={chosen} onChange={(event) => setChosen(event.currentTarget.value)}>
+            {Object.entries(KINDS).map(([key, { name }]) => (
+              <option key={key} value={key}>
+                {name}
+              </option>
+            ))}
           </select>
-        </label>{' '}
-        The counts are of all jobs.
-      </p>
-      <div class="scroll" tabIndex={0} role="region" aria-label="The states, drawn">
-        <svg class="machine" viewBox="0 0 900 460" role="group" aria-label="States and moves">
-          <Tip />
-          {STATES.flatMap((from) =>
-            table[from].map((to) => (
-              <path
-                key={`${from} ${to}`}
-                class={from === pointed ? 'arrow from' : 'arrow'}
-                d={arrow(from, to)}
-                marker-end="url(#tip)"
-              >
-                <title>{`${from} → ${to}`}</title>
-              </path>
-            )),
-          )}
+        </label>
+        <p class="aside">
+          {kind.says} {data?.isCounting === true && kind.of !== null && <FlowWords flow={flow} />}
+        </p>
+      </div>
+      <div class="scroll drawing" tabIndex={0} role="region" aria-label="The states, drawn">
+        <svg class="machine" viewBox="-90 -12 1030 490" role="group" aria-label="States and moves">
+          <Tips />
+          <Moves kind={kind} flow={flow} pointed={pointed} />
           {STATES.map((state) => (
             <StateBox
               key={state}
               state={state}
-              count={data?.states[state] ?? null}
+              count={counts?.states[state] ?? null}
               onPoint={(isPointed) => setPointed(isPointed ? state : null)}
             />
           ))}
         </svg>
       </div>
-      <Table label="The same as a table" columns={['State', 'Jobs', 'May become']}>
-        {STATES.map((state) => (
+      <StateTable kind={kind} flow={flow} counts={counts} />
+    </>
+  )
+}
+
+function FlowWords({ flow }: { readonly flow: Flow }) {
+  if (flow.seconds === 0) return <>How many take each move is known in a moment.</>
+  return (
+    <>
+      A figure says how many took a move each second, of the last {Math.round(flow.seconds)}{' '}
+      seconds, as the process that was asked counted them. A move that time makes, such as the end
+      of a delay, counts with the next entry of the job.
+    </>
+  )
+}
+
+interface Move {
+  readonly from: JobState | null
+  readonly to: JobState
+  readonly rate: number
+}
+
+function movesOf({ table, of }: MoveKind, flow: Flow): readonly Move[] {
+  const rate = (from: JobState | null, to: JobState): number =>
+    of === null ? 0 : flow.rate(of, from, to)
+  const moves = STATES.flatMap((from) =>
+    table[from].map((to) => ({ from, to, rate: rate(from, to) })),
+  )
+  const begins = (['CREATED', 'QUEUED'] as const).map((to) => ({
+    from: null,
+    to,
+    rate: rate(null, to),
+  }))
+  return of === 'job' ? [...begins, ...moves] : moves
+}
+
+/** Those that jobs take stand before the others. */
+function Moves({
+  kind,
+  flow,
+  pointed,
+}: {
+  readonly kind: MoveKind
+  readonly flow: Flow
+  readonly pointed: JobState | null
+}) {
+  const moves = movesOf(kind, flow).toSorted((a, b) => a.rate - b.rate)
+  return (
+    <>
+      {moves.map((move) => (
+        <Arrow
+          key={`${move.from} ${move.to}`}
+          move={move}
+          isPointed={move.from === pointed && pointed !== null}
+        />
+      ))}
+      {moves
+        .filter(({ rate }) => rate > 0)
+        .map((move) => (
+          <RateLabel key={`${move.from} ${move.to}`} move={move} />
+        ))}
+    </>
+  )
+}
+
+const MOST_WIDTH = 7
+
+function Arrow({ move, isPointed }: { readonly move: Move; readonly isPointed: boolean }) {
+  const { from, to, rate } = move
+  const { path } = curve(from, to)
+  const isTaken = rate > 0
+  const kind = isPointed ? 'from' : isTaken ? 'taken' : 'idle'
+  const width = isTaken ? Math.min(MOST_WIDTH, 2.5 + Math.log2(1 + rate)) : undefined
+  return (
+    <g class={`move ${kind}`}>
+      <path
+        class="arrow"
+        d={path}
+        style={width === undefined ? undefined : { strokeWidth: width }}
+        marker-end={`url(#tip-${kind})`}
+      >
+        <title>{`${from ?? 'submitted'} → ${to}${isTaken ? `, ${rateText(rate)} a second` : ''}`}</title>
+      </path>
+      {isTaken && <path class={rate >= 10 ? 'stream quick' : 'stream'} d={path} />}
+    </g>
+  )
+}
+
+function RateLabel({ move: { from, to, rate } }: { readonly move: Move }) {
+  const { x, y } = curve(from, to).middle
+  const text = `${rateText(rate)}/s`
+  const width = text.length * 7 + 10
+  return (
+    <g class="rate" aria-hidden="true">
+      <rect x={x - width / 2} y={y - 10} width={width} height={20} rx={10} />
+      <text x={x} y={y + 4}>
+        {text}
+      </text>
+    </g>
+  )
+}
+
+function StateTable({
+  kind,
+  flow,
+  counts,
+}: {
+  readonly kind: MoveKind
+  readonly flow: Flow
+  readonly counts: AnswerOf<'counts'> | null
+}) {
+  const moves = movesOf(kind, flow)
+  return (
+    <Table
+      label="The same as a table"
+      columns={['State', 'Jobs', 'Came, a second', 'May become, and how many a second do']}
+    >
+      {STATES.map((state) => {
+        const came = moves.reduce((sum, { to, rate }) => sum + (to === state ? rate : 0), 0)
+        const next = moves.filter(({ from }) => from === state)
+        return (
           <tr key={state}>
             <Cell of="State">
               <a href={linkTo('jobs', { state })}>
@@ -78,31 +244,52 @@ export function MachineView() {
               </a>
             </Cell>
             <Cell of="Jobs" number>
-              {data === null ? '–' : countText(data.states[state])}
+              {counts === null ? '–' : countText(counts.states[state])}
             </Cell>
-            <Cell of="May become">{table[state].join(', ') || 'nothing: it is final'}</Cell>
+            <Cell of="Came, a second" number>
+              {kind.of === null ? '–' : rateText(came)}
+            </Cell>
+            <Cell of="May become">
+              {next.length === 0 ? (
+                'nothing: it is final'
+              ) : (
+                <ul class="moves">
+                  {next.map(({ to, rate }) => (
+                    <li key={to} class={rate > 0 ? 'taken' : undefined}>
+                      {to}
+                      {rate > 0 && <strong> {rateText(rate)} a second</strong>}
+                    </li>
+                  ))}
+                </ul>
+              )}
+            </Cell>
           </tr>
-        ))}
-      </Table>
-    </>
+        )
+      })}
+    </Table>
   )
 }
 
-/** The end of an arrow. */
-function Tip() {
+/** The ends of arrows: each kind has its own, in its colour. */
+function Tips() {
   return (
     <defs>
-      <marker
-        id="tip"
-        viewBox="0 0 8 8"
-        refX="7"
-        refY="4"
-        markerWidth="7"
-        markerHeight="7"
-        orient="auto-start-reverse"
-      >
-        <path d="M0 0 8 4 0 8z" />
-      </marker>
+      {['idle', 'taken', 'from'].map((kind) => (
+        <marker
+          key={kind}
+          id={`tip-${kind}`}
+          class={kind}
+          viewBox="0 0 8 8"
+          refX="7"
+          refY="4"
+          markerWidth={kind === 'taken' ? 15 : 11}
+          markerHeight={kind === 'taken' ? 15 : 11}
+          markerUnits="userSpaceOnUse"
+          orient="auto-start-reverse"
+        >
+          <path d="M0 0 8 4 0 8z" />
+        </marker>
+      ))}
     </defs>
   )
 }
@@ -140,23 +327,41 @@ function StateBox({
   )
 }
 
-/** From edge to edge, bent to one side: two that lead both ways do not cover each other. */
-function arrow(from: JobState, to: JobState): string {
-  const [a, b] = [centre(from), centre(to)]
-  const [dx, dy] = [b.x - a.x, b.y - a.y]
-  const length = Math.hypot(dx, dy) || 1
-  const bend = 18 + length * 0.08
-  const middle = {
-    x: (a.x + b.x) / 2 - (dy / length) * bend,
-    y: (a.y + b.y) / 2 + (dx / length) * bend,
-  }
-  const [start, end] = [edge(a, middle), edge(b, middle)]
-  return `M${start.x} ${start.y} Q${middle.x} ${middle.y} ${end.x} ${end.y}`
-}
-
 interface Point {
   readonly x: number
   readonly y: number
+}
+
+interface Curve {
+  readonly path: string
+  /** Where a label stands. */
+  readonly middle: Point
+}
+
+/** From edge to edge, bent to one side: two that lead both ways do not cover each other. */
+function curve(from: JobState | null, to: JobState): Curve {
+  const b = centre(to)
+  if (from === null) {
+    const [x, y] = PLACES[to]
+    const start = { x: x - 90, y: y + BOX.height / 2 }
+    return { path: `M${start.x} ${start.y} H${x - 3}`, middle: { x: x - 52, y: start.y } }
+  }
+  const a = centre(from)
+  const [dx, dy] = [b.x - a.x, b.y - a.y]
+  const length = Math.hypot(dx, dy) || 1
+  const bend = BENDS[`${from} ${to}`] ?? 18 + length * 0.08
+  const control = {
+    x: (a.x + b.x) / 2 - (dy / length) * bend,
+    y: (a.y + b.y) / 2 + (dx / length) * bend,
+  }
+  const [start, end] = [edge(a, control), edge(b, control)]
+  return {
+    path: `M${start.x} ${start.y} Q${control.x} ${control.y} ${end.x} ${end.y}`,
+    middle: {
+      x: (start.x + 2 * control.x + end.x) / 4,
+      y: (start.y + 2 * control.y + end.y) / 4,
+    },
+  }
 }
 
 function centre(state: JobState): Point {

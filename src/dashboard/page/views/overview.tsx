@@ -1,244 +1,150 @@
 /**
- * What needs a person now, then how the machine runs: throughput, times, queues and workers. All of it is kept by the
+ * What needs a person now, then how the machine runs: throughput, times, failures, queues and workers. All of it is kept by the
  * engine; nothing is counted for the page.
  */
-import type { ComponentChildren } from 'preact'
-import { Fragment } from 'preact'
-import { useRef } from 'preact/hooks'
 import type { AnswerOf } from '../api.ts'
 import { call } from '../api.ts'
-import { Sparkline } from '../chart.tsx'
+import { ShareBar, Sparkline } from '../chart.tsx'
+import { serverNow } from '../clock.ts'
 import { countText, durationText } from '../duration-text.ts'
+import type { ChartLine } from '../line-chart.tsx'
+import { LineChart } from '../line-chart.tsx'
 import { useLive } from '../live.ts'
-import {
-  Cell,
-  Empty,
-  JobLink,
-  Problem,
-  Since,
-  State,
-  STATES,
-  Table,
-  Text,
-  Waiting,
-} from '../parts.tsx'
+import { Cell, Empty, Problem, State, STATES, Table, Text, Time, Waiting } from '../parts.tsx'
 import { linkTo } from '../route.ts'
 import { may } from '../session.ts'
 import { quantile } from './distribution.ts'
-import type { Sample } from './samples.ts'
-import { rates, withSample } from './samples.ts'
+import type { SeenOverview } from './needs.tsx'
+import { Needs } from './needs.tsx'
+import {
+  addSample,
+  givenUpRates,
+  means,
+  mostly,
+  queueHistory,
+  rates,
+  rateText,
+  samples,
+  timesOf,
+} from './samples.ts'
 
-/** An inbox is read from the jobs that are suspended: with more of them, the page does not ask by itself. */
-const MOST_SUSPENDED = 500
+const FEW = { limit: 100 }
 
-interface Seen {
-  readonly counts: AnswerOf<'counts'>
-  readonly health: AnswerOf<'health'> | null
-  readonly metrics: AnswerOf<'metrics'> | null
-  readonly queues: AnswerOf<'queues.list'>['queues']
-  readonly workers: AnswerOf<'workers.list'>['workers']
-  readonly questions: AnswerOf<'inbox.list'>['questions'] | null
-  readonly held: AnswerOf<'quarantine.list'>['jobs']
-}
-
-async function look(ended: AbortSignal): Promise<Seen> {
-  const counts = await call('counts', {}, ended)
-  const { SUSPENDED, QUARANTINED } = counts.states
-  const [health, metrics, queues, workers, questions, held] = await Promise.all([
+async function look(ended: AbortSignal): Promise<SeenOverview> {
+  const [counts, health, metrics, queues, workers, questions, quarantined] = await Promise.all([
+    call('counts', {}, ended),
     may('health') ? call('health', {}, ended) : null,
     may('metrics') ? call('metrics', {}, ended) : null,
     may('queues.list') ? call('queues.list', {}, ended) : { queues: [] },
     may('workers.list') ? call('workers.list', {}, ended) : { workers: [] },
-    !may('inbox.list') || SUSPENDED > MOST_SUSPENDED
-      ? null
-      : SUSPENDED === 0
-        ? { questions: [] }
-        : call('inbox.list', {}, ended),
-    may('quarantine.list') && QUARANTINED > 0
-      ? call('quarantine.list', { limit: 100 }, ended)
-      : { jobs: [] },
+    may('inbox.list') ? call('inbox.list', FEW, ended) : null,
+    may('quarantine.list') ? call('quarantine.list', FEW, ended) : null,
   ])
+  if (metrics !== null) addSample(metrics, queues.queues)
   return {
     counts,
     health,
     metrics,
     queues: queues.queues,
     workers: workers.workers,
-    questions: questions?.questions ?? null,
-    held: held.jobs.filter((one) => one.held.length > 0),
+    questions,
+    quarantined,
   }
 }
 
 export function OverviewView() {
   const { data, problem } = useLive('overview', look, 2_000)
-  const samples = useRef<readonly Sample[]>([])
-  const metrics = data?.metrics ?? null
-  if (metrics !== null) samples.current = withSample(samples.current, metrics)
   if (data === null) return problem === null ? <Waiting /> : <Problem problem={problem} />
+  const { counts, health, metrics, queues, workers } = data
   return (
     <>
       <Problem problem={problem} />
       <Needs of={data} />
       <section aria-labelledby="states">
         <h2 id="states">Jobs by state</h2>
-        <ul class="tiles">
+        <ul class="tiles states">
           {STATES.map((state) => (
             <li key={state}>
               <a href={linkTo('jobs', { state })}>
                 <State state={state} />
-                <strong>{countText(data.counts.states[state])}</strong>
+                <strong>{countText(counts.states[state])}</strong>
               </a>
             </li>
           ))}
         </ul>
       </section>
-      {metrics !== null && <Throughput samples={samples.current} />}
+      {metrics !== null && <OverTime />}
+      <div class="halves">
+        <Queues queues={queues} />
+        <div>
+          <Workers workers={workers} />
+          <Checks health={health} metrics={metrics} />
+        </div>
+      </div>
       {metrics !== null && <Times traffic={metrics.traffic} />}
-      <Queues queues={data.queues} />
-      <Workers workers={data.workers} />
-      {data.health !== null && (
-        <p class="aside">
-          The invariants of {countText(data.health.examined.jobs)} jobs were examined, in{' '}
-          {countText(data.health.examined.rounds)} whole rounds.
-        </p>
-      )}
     </>
   )
 }
 
-/** Each is a sentence, and where to go. */
-function needsOf({ counts, health, queues, questions, held }: Seen): ComponentChildren[] {
-  const { QUARANTINED, SUSPENDED } = counts.states
-  const needs: ComponentChildren[] = []
-  if (health?.outage != null) {
-    needs.push(
-      <>
-        The store does not work for <Since at={health.outage.since} />:{' '}
-        <Text text={health.outage.why} />
-      </>,
-    )
-  }
-  for (const { invariant, what } of health?.broken ?? []) {
-    needs.push(
-      <>
-        Invariant {invariant} does not hold: <Text text={what} />
-      </>,
-    )
-  }
-  if (QUARANTINED > 0) {
-    needs.push(
-      <a href={linkTo('quarantine')}>{jobsText(QUARANTINED)} in quarantine: given up, and kept</a>,
-    )
-  }
-  if (held.length > 0) {
-    needs.push(
-      <>
-        Effects whose outcome a person has to say:{' '}
-        {held.slice(0, 5).map(({ id }) => (
-          <Fragment key={id}>
-            <JobLink id={id} />{' '}
-          </Fragment>
-        ))}
-      </>,
-    )
-  }
-  if (questions === null && SUSPENDED > MOST_SUSPENDED && may('inbox.list')) {
-    needs.push(<a href={linkTo('inbox')}>{jobsText(SUSPENDED)} wait; some may ask people</a>)
-  } else if (questions !== null && questions.length > 0) {
-    const text = questions.length === 1 ? '1 question waits' : `${questions.length} questions wait`
-    needs.push(<a href={linkTo('inbox')}>{text} for an answer</a>)
-  }
-  for (const { job, since } of health?.stalled ?? []) {
-    needs.push(
-      <>
-        Nothing is heard of <JobLink id={job} /> for <Since at={since} />
-      </>,
-    )
-  }
-  for (const { queue, type, stage, count, since } of health?.unserved ?? []) {
-    needs.push(
-      <a href={linkTo('jobs', { queue, type })}>
-        {jobsText(count)} of <Text text={type} />
-        {stage !== null && ` (${stage})`} in queue <Text text={queue} /> wait for{' '}
-        <Since at={since} /> without a worker
-      </a>,
-    )
-  }
-  const paused = queues.filter(({ pausedAt }) => pausedAt !== null)
-  for (const { name } of paused) {
-    needs.push(
-      <a href={linkTo('queues')}>
-        Queue <Text text={name} /> is paused
-      </a>,
-    )
-  }
-  return needs
-}
-
-function jobsText(count: number): string {
-  return count === 1 ? '1 job' : `${countText(count)} jobs`
-}
-
-function Needs({ of }: { readonly of: Seen }) {
-  const needs = needsOf(of)
-  return (
-    <section aria-labelledby="needs" class={needs.length === 0 ? 'needs well' : 'needs'}>
-      <h2 id="needs">Needs a person</h2>
-      {needs.length === 0 ? (
-        <p>Nothing does now.</p>
-      ) : (
-        <ul>
-          {needs.slice(0, 20).map((one, i) => (
-            <li key={i}>{one}</li>
-          ))}
-          {needs.length > 20 && <li>and {needs.length - 20} more</li>}
-        </ul>
-      )}
-    </section>
-  )
-}
-
-const FLOWS = [
-  ['Submitted', ['JobSubmitted']],
-  ['Attempts', ['LeaseGranted']],
-  ['Committed', ['ExecutionCommitted']],
-  ['Failed', ['TaskFailed', 'EffectFailed']],
-  ['Leases lost', ['LeaseExpired', 'LeaseRevoked']],
-] as const
-
-function Throughput({ samples }: { readonly samples: readonly Sample[] }) {
+/** Lines over time of what was sampled while this page was open. */
+function OverTime() {
+  const all = samples.value
+  const times = timesOf(all)
+  const throughput: readonly ChartLine[] = [
+    { name: 'Submitted', values: rates(all, ['JobSubmitted']), colour: 'QUEUED' },
+    { name: 'Attempts begun', values: rates(all, ['LeaseGranted']), colour: 'RUNNING' },
+    { name: 'Committed', values: rates(all, ['ExecutionCommitted']), colour: 'SUCCEEDED' },
+  ]
+  const durations: readonly ChartLine[] = [
+    { name: 'Wait, mean', values: means(all, 'waitMs'), colour: 'QUEUED' },
+    { name: 'Wait, 95 % up to', values: mostly(all, 'waitMs'), colour: 'QUEUED', isDashed: true },
+    { name: 'Run, mean', values: means(all, 'runMs'), colour: 'RUNNING' },
+    { name: 'Run, 95 % up to', values: mostly(all, 'runMs'), colour: 'RUNNING', isDashed: true },
+  ]
+  const failures: readonly ChartLine[] = [
+    { name: 'Failed', values: rates(all, ['TaskFailed', 'EffectFailed']), colour: 'RETRYING' },
+    {
+      name: 'Leases lost',
+      values: rates(all, ['LeaseExpired', 'LeaseRevoked']),
+      colour: 'SUSPENDED',
+    },
+    { name: 'Given up', values: givenUpRates(all), colour: 'FAILED' },
+  ]
   return (
     <section aria-labelledby="flow">
-      <h2 id="flow">Flow</h2>
-      <ul class="tiles flow">
-        {FLOWS.map(([name, entries]) => {
-          const values = rates(samples, entries)
-          const text = `${rateText(values.at(-1) ?? 0)} a second`
-          return (
-            <li key={name}>
-              <div>
-                <span>{name}</span>
-                <strong>{text}</strong>
-                <Sparkline values={values} label={`${name}, since this page was opened: ${text}`} />
-              </div>
-            </li>
-          )
-        })}
-      </ul>
+      <h2 id="flow">Over time</h2>
+      <div class="charts">
+        <LineChart
+          label="Throughput, a second"
+          times={times}
+          lines={throughput}
+          valueText={rateText}
+        />
+        <LineChart
+          label="Waiting and running"
+          times={times}
+          lines={durations}
+          valueText={durationText}
+          isLogarithmic
+        />
+        <LineChart label="Failures, a second" times={times} lines={failures} valueText={rateText} />
+      </div>
+      <p class="aside">
+        What the process that was asked did while this page has been open, for the last quarter of
+        an hour at most. Point at a line, or use the arrow keys.
+      </p>
     </section>
   )
-}
-
-function rateText(rate: number): string {
-  return rate >= 10 ? countText(Math.round(rate)) : rate.toFixed(1)
 }
 
 function Times({ traffic }: { readonly traffic: AnswerOf<'metrics'>['traffic'] }) {
   const shown = traffic.filter(({ submitted, granted }) => submitted + granted > 0).slice(0, 30)
   if (shown.length === 0) return null
   return (
-    <section aria-labelledby="times">
-      <h2 id="times">Waiting and running, since the engine was opened</h2>
+    <details class="types" open={isWide()}>
+      <summary>
+        <h2>By type, since the engine was opened</h2>
+      </summary>
       <Table
         label="How long jobs of each type wait and run"
         columns={[
@@ -248,9 +154,9 @@ function Times({ traffic }: { readonly traffic: AnswerOf<'metrics'>['traffic'] }
           'Failed',
           'Lost',
           'Wait, half',
-          '95 %',
+          'Wait, 95 %',
           'Run, half',
-          '95 % ',
+          'Run, 95 %',
         ]}
       >
         {shown.map((one) => (
@@ -287,8 +193,13 @@ function Times({ traffic }: { readonly traffic: AnswerOf<'metrics'>['traffic'] }
           </tr>
         ))}
       </Table>
-    </section>
+    </details>
   )
+}
+
+/** On a phone it is closed: it is long there. */
+function isWide(): boolean {
+  return matchMedia('(min-width: 44rem)').matches
 }
 
 /** A bucket says how much it is at the most. */
@@ -297,47 +208,66 @@ function upTo(ms: number | null): string {
   return ms === Infinity ? 'more' : `≤ ${durationText(ms)}`
 }
 
-function Queues({ queues }: { readonly queues: Seen['queues'] }) {
-  if (queues.length === 0) return null
+const MOST_QUEUES = 12
+
+function Queues({ queues }: { readonly queues: SeenOverview['queues'] }) {
+  const all = samples.value
   const shown = queues
     .toSorted((a, b) => b.states.QUEUED + b.segments.ready - a.states.QUEUED - a.segments.ready)
-    .slice(0, 12)
+    .slice(0, MOST_QUEUES)
   return (
     <section aria-labelledby="depth">
       <h2 id="depth">Queues</h2>
-      <Table
-        label="What is in each queue"
-        columns={['Queue', 'Waiting', 'Running', 'Retrying', 'Given up']}
-      >
-        {shown.map(({ name, states, segments, pausedAt }) => (
-          <tr key={name}>
-            <Cell of="Queue">
-              <a href={linkTo('jobs', { queue: name })}>
-                <Text text={name} most={60} />
-              </a>
-              {pausedAt !== null && <span class="mark"> paused</span>}
-            </Cell>
-            <Cell of="Waiting" number>
-              {countText(states.QUEUED + segments.ready)}
-            </Cell>
-            <Cell of="Running" number>
-              {countText(states.RUNNING + segments.running)}
-            </Cell>
-            <Cell of="Retrying" number>
-              {countText(states.RETRYING)}
-            </Cell>
-            <Cell of="Given up" number>
-              {countText(states.QUARANTINED)}
-            </Cell>
-          </tr>
-        ))}
-      </Table>
+      {queues.length === 0 ? (
+        <Empty>There is no queue yet: the first job makes one.</Empty>
+      ) : (
+        <Table
+          label="What is in each queue"
+          columns={['Queue', 'Waiting', 'Oldest waits', 'Running', 'Retrying', 'Given up']}
+        >
+          {shown.map(({ name, states, segments, pausedAt, oldestDueAt }) => (
+            <tr key={name}>
+              <Cell of="Queue">
+                <a href={linkTo('queues', { queue: name })}>
+                  <Text text={name} most={60} />
+                </a>
+                {pausedAt !== null && <span class="mark"> paused</span>}
+              </Cell>
+              <Cell of="Waiting" number>
+                <span class="trend">
+                  {countText(states.QUEUED + segments.ready)}
+                  <Sparkline values={queueHistory(all, name, ({ waiting }) => waiting)} />
+                </span>
+              </Cell>
+              <Cell of="Oldest waits" number>
+                <span class="trend">
+                  {oldestDueAt === null
+                    ? '–'
+                    : durationText(Math.max(0, serverNow() - Date.parse(oldestDueAt)))}
+                  <Sparkline values={queueHistory(all, name, ({ oldestMs }) => oldestMs)} />
+                </span>
+              </Cell>
+              <Cell of="Running" number>
+                {countText(states.RUNNING + segments.running)}
+              </Cell>
+              <Cell of="Retrying" number>
+                {countText(states.RETRYING)}
+              </Cell>
+              <Cell of="Given up" number>
+                {countText(states.QUARANTINED)}
+              </Cell>
+            </tr>
+          ))}
+        </Table>
+      )}
       {queues.length > shown.length && <a href={linkTo('queues')}>All {queues.length} queues</a>}
     </section>
   )
 }
 
-function Workers({ workers }: { readonly workers: Seen['workers'] }) {
+const MOST_WORKERS = 8
+
+function Workers({ workers }: { readonly workers: SeenOverview['workers'] }) {
   const used = workers.reduce((sum, one) => sum + one.used, 0)
   const free = workers.reduce((sum, one) => sum + one.free, 0)
   return (
@@ -346,13 +276,86 @@ function Workers({ workers }: { readonly workers: Seen['workers'] }) {
       {workers.length === 0 ? (
         <Empty>No worker said anything lately.</Empty>
       ) : (
-        <p>
-          <a href={linkTo('workers')}>
-            {workers.length === 1 ? '1 worker' : `${workers.length} workers`}
-          </a>{' '}
-          with {used + free} places: {used} taken, {free} free.
-        </p>
+        <>
+          <p>
+            <a href={linkTo('workers')}>
+              {workers.length === 1 ? '1 worker' : `${countText(workers.length)} workers`}
+            </a>{' '}
+            with {countText(used + free)} places: {countText(used)} taken, {countText(free)} free.
+          </p>
+          <ul class="slots">
+            {workers.slice(0, MOST_WORKERS).map((one) => (
+              <li key={one.id}>
+                <a href={linkTo('jobs', { worker: one.id })}>
+                  <Text text={one.name ?? one.id} most={40} />
+                </a>
+                {one.isDraining && <span class="mark"> draining</span>}
+                <span class="count">
+                  {one.used} of {one.used + one.free}
+                </span>
+                <ShareBar
+                  parts={[
+                    { name: 'RUNNING', count: one.used },
+                    { name: 'free', count: one.free },
+                  ]}
+                  label={`${one.used} of ${one.used + one.free} places are taken`}
+                />
+              </li>
+            ))}
+          </ul>
+          {workers.length > MOST_WORKERS && (
+            <a href={linkTo('workers')}>All {workers.length} workers</a>
+          )}
+        </>
       )}
     </section>
   )
+}
+
+/** When what the engine holds was examined last, and what it says of itself. */
+function Checks({ health, metrics }: Pick<SeenOverview, 'health' | 'metrics'>) {
+  if (health === null && metrics === null) return null
+  return (
+    <section aria-labelledby="checks">
+      <h2 id="checks">Verified</h2>
+      {health !== null && <Examined health={health} />}
+      {metrics !== null && (
+        <dl class="pairs">
+          <dt>Leases held now</dt>
+          <dd>{countText(metrics.leases)}</dd>
+          <dt>Reports that came too late, and were refused</dt>
+          <dd>{countText(metrics.entries['ReportRefused'] ?? 0)}</dd>
+          <dt>Effects whose outcome was lost with a lease</dt>
+          <dd>{countText(metrics.unknownOutcomes)}</dd>
+          <dt>Durable within, 95 % of writes</dt>
+          <dd>{syncText(metrics.durableUs)}</dd>
+          <dt>Counted since</dt>
+          <dd>
+            <Time at={metrics.since} />
+          </dd>
+        </dl>
+      )}
+    </section>
+  )
+}
+
+function Examined({ health }: { readonly health: NonNullable<SeenOverview['health']> }) {
+  const { jobs, rounds, lastRoundAt } = health.examined
+  if (lastRoundAt === null) {
+    return <p>{countText(jobs)} jobs were examined; the first round is not over.</p>
+  }
+  const isSound = health.broken.length === 0
+  return (
+    <p class={isSound ? 'verdict well' : 'verdict bad'}>
+      <strong>{isSound ? 'All invariants hold.' : 'Not all invariants hold.'}</strong> Last
+      verified: <Time at={lastRoundAt} />, in round {countText(rounds)} through all jobs.{' '}
+      {countText(jobs)} jobs were examined in all rounds.
+    </p>
+  )
+}
+
+function syncText(durableUs: AnswerOf<'metrics'>['durableUs']): string {
+  const us = quantile(durableUs, 0.95)
+  if (us === null) return 'nothing to write'
+  return us === Infinity ? 'more' : us < 1_000 ? `${us} µs` : durationText(us / 1_000)
 }

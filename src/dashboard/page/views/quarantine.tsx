@@ -6,11 +6,12 @@ import { useState } from 'preact/hooks'
 import type { Action, ActionField } from '../action.ts'
 import { action } from '../action.ts'
 import type { AnswerOf } from '../api.ts'
-import { call } from '../api.ts'
+import { call, messageOf } from '../api.ts'
 import { countText } from '../duration-text.ts'
 import { useLive } from '../live.ts'
 import { Cell, Empty, JobLink, Problem, Table, Text, Time, Waiting } from '../parts.tsx'
 import { linkTo } from '../route.ts'
+import { json } from '../safe-text.ts'
 import { may } from '../session.ts'
 
 interface ErrorGroup {
@@ -28,6 +29,7 @@ interface FoundErrors {
 
 /** Groups are also of jobs that FAILED: a page of them is looked through. */
 const PAGE = 500
+const SAMPLES = 10
 
 async function look(ended: AbortSignal): Promise<FoundErrors> {
   const { states, groups, next } = await call('counts', { by: 'error', limit: PAGE }, ended)
@@ -76,7 +78,7 @@ export function QuarantineView() {
       )}
       {data.total > 0 && (
         <div class="buttons">
-          <Buttons selection={{ all: true }} title="all of the quarantine" />
+          <Buttons of={{ fingerprint: null, count: data.total, title: 'all of the quarantine' }} />
         </div>
       )}
     </>
@@ -90,21 +92,33 @@ function GroupCard({ group }: { readonly group: ErrorGroup }) {
     <li class="card">
       <h2>
         <span class="count">{countText(count)} ×</span>{' '}
-        {sample === null ? fingerprint : <Text text={sample.code} most={80} />}
+        {sample === null ? fingerprint : <Text text={sample.message} most={400} />}
       </h2>
       {sample !== null && (
-        <p>
-          <Text text={sample.message} most={400} />
-        </p>
+        <ul class="chips">
+          <li>
+            code <Text text={sample.code} most={80} />
+          </li>
+          <li>
+            such as <JobLink id={sample.id} />
+          </li>
+        </ul>
       )}
       <div class="buttons">
         <button type="button" aria-expanded={isOpen} onClick={() => setIsOpen(!isOpen)}>
           {isOpen ? 'Hide jobs' : 'Show some jobs'}
         </button>
         <a class="button" href={linkTo('jobs', { state: 'QUARANTINED', error: fingerprint })}>
-          All of them
+          Open in Jobs
         </a>
-        <Buttons selection={{ fingerprint }} title={`${count} jobs with this error`} />
+        <Buttons
+          of={{
+            fingerprint,
+            count,
+            title:
+              count === 1 ? 'the job with this error' : `${countText(count)} jobs with this error`,
+          }}
+        />
       </div>
       {isOpen && <Samples fingerprint={fingerprint} />}
     </li>
@@ -118,65 +132,86 @@ const RATE: ActionField = {
   hint: 'Such as 10/s. Empty: as quickly as possible.',
 }
 
-function manyAction(
-  kind: 'redrive' | 'discard',
-  selection: Readonly<Record<string, unknown>>,
-  title: string,
-): Action {
-  const operation = `quarantine.${kind}` as const
+/** What is to be done to a group, or to all. */
+interface Selected {
+  readonly fingerprint: string | null
+  readonly count: number
+  readonly title: string
+}
+
+/** A dry run looks at each job, and says why some would be left. Of more than these, they are only counted. */
+const MOST_DRY = 2_000
+
+const SAYS = {
+  redrive:
+    'Each gets a fresh budget and is tried again. Jobs that wait for the outcome of an effect are left alone.',
+  discard:
+    'Each is given up for good: it FAILED. Jobs that wait for the outcome of an effect are left alone.',
+} as const
+
+/** At a rate it may take long: events tell how far it is, and it may be stopped. */
+function manyAction(kind: 'redrive' | 'discard', { fingerprint, count, title }: Selected): Action {
+  const filter = {
+    action: kind === 'redrive' ? 'retry' : 'discard',
+    state: 'QUARANTINED',
+    ...(fingerprint === null ? {} : { error: fingerprint }),
+  }
   return {
     title: `${kind === 'redrive' ? 'Retry' : 'Discard'} ${title}`,
-    says:
-      kind === 'redrive'
-        ? 'Each gets a fresh budget and is tried again. Jobs that wait for the outcome of an effect are left alone.'
-        : 'Each is given up for good: it FAILED.',
-    operation,
-    input: selection,
+    says: SAYS[kind],
+    operation: 'bulk.run',
+    progress: 'bulk.events',
+    input: filter,
     isGrave: kind === 'discard',
-    preview: { operation, input: { ...selection, dryRun: true } },
-    fields: [
-      ...(kind === 'redrive'
-        ? [
-            {
-              name: 'input',
-              label: 'Another input for each of them',
-              kind: 'json',
-              hint: 'JSON. Empty: inputs stay as they are.',
-            } as const,
-          ]
-        : []),
-      RATE,
-    ],
+    preview:
+      count > MOST_DRY
+        ? { operation: 'bulk.preview', input: filter }
+        : { operation: `quarantine.${kind}`, input: dryRunOf(fingerprint) },
+    fields: [RATE],
   }
 }
 
-function Buttons({
-  selection,
-  title,
-}: {
-  readonly selection: Readonly<Record<string, unknown>>
-  readonly title: string
-}) {
+function dryRunOf(fingerprint: string | null): Readonly<Record<string, unknown>> {
+  return { ...(fingerprint === null ? { all: true } : { fingerprint }), dryRun: true }
+}
+
+/** The same input for each of them. */
+function editAction({ fingerprint, title }: Selected): Action {
+  return {
+    title: `Edit the input of ${title}, and retry them`,
+    says: 'Each gets this input in place of its own, and is tried again with a fresh budget.',
+    operation: 'quarantine.redrive',
+    input: fingerprint === null ? { all: true } : { fingerprint },
+    isGrave: true,
+    preview: { operation: 'quarantine.redrive', input: dryRunOf(fingerprint) },
+    fields: [{ name: 'input', label: 'Input of each', kind: 'json', hint: 'JSON.' }, RATE],
+  }
+}
+
+function opening(next: Action): () => void {
+  return () => {
+    action.value = next
+  }
+}
+
+function Buttons({ of }: { readonly of: Selected }) {
+  const isAll = of.fingerprint === null
+  const which = isAll ? 'all' : 'them'
   return (
     <>
-      {may('quarantine.redrive') && (
-        <button
-          type="button"
-          onClick={() => {
-            action.value = manyAction('redrive', selection, title)
-          }}
-        >
-          Retry {title === 'all of the quarantine' ? 'all' : 'them'}…
+      {may('bulk.events') && (
+        <button type="button" onClick={opening(manyAction('redrive', of))}>
+          Retry {which}…
         </button>
       )}
-      {may('quarantine.discard') && (
-        <button
-          type="button"
-          onClick={() => {
-            action.value = manyAction('discard', selection, title)
-          }}
-        >
-          Discard {title === 'all of the quarantine' ? 'all' : 'them'}…
+      {may('quarantine.redrive') && !isAll && (
+        <button type="button" onClick={opening(editAction(of))}>
+          Edit input…
+        </button>
+      )}
+      {may('bulk.events') && (
+        <button type="button" onClick={opening(manyAction('discard', of))}>
+          Discard {which}…
         </button>
       )}
     </>
@@ -185,25 +220,63 @@ function Buttons({
 
 function Samples({ fingerprint }: { readonly fingerprint: string }) {
   const ask = (ended: AbortSignal): Promise<AnswerOf<'jobs.list'>> =>
-    call('jobs.list', { state: 'QUARANTINED', error: fingerprint, limit: 10 }, ended)
+    call('jobs.list', { state: 'QUARANTINED', error: fingerprint, limit: SAMPLES }, ended)
   const { data, problem } = useLive(fingerprint, ask, 5_000)
   if (data === null) return problem === null ? <Waiting /> : <Problem problem={problem} />
   return (
-    <Table label="Some of the jobs" columns={['Job', 'Type', 'Submitted', 'Error']}>
-      {data.jobs.map(({ id, type, submittedAt, error }) => (
-        <tr key={id}>
+    <Table label="Some of the jobs" columns={['Job', 'Type', 'Submitted', 'Error', 'Actions']}>
+      {data.jobs.map((one) => (
+        <tr role="row" key={one.id}>
           <Cell of="Job">
-            <JobLink id={id} />
+            <JobLink id={one.id} />
           </Cell>
           <Cell of="Type">
-            <Text text={type} />
+            <Text text={one.type} />
           </Cell>
           <Cell of="Submitted">
-            <Time at={submittedAt} />
+            <Time at={one.submittedAt} />
           </Cell>
-          <Cell of="Error">{error === null ? '–' : <Text text={error.message} />}</Cell>
+          <Cell of="Error">{one.error === null ? '–' : <Text text={one.error.message} />}</Cell>
+          <Cell of="Actions">{may('jobs.retry') ? <EditButton job={one} /> : '–'}</Cell>
         </tr>
       ))}
     </Table>
+  )
+}
+
+type SampleJob = AnswerOf<'jobs.list'>['jobs'][number]
+
+/** What it was given is read when it is to be edited: it may be large. */
+function EditButton({ job: { id, attempt } }: { readonly job: SampleJob }) {
+  const [problem, setProblem] = useState<string | null>(null)
+  const edit = async (): Promise<void> => {
+    try {
+      const { input, stages } = await call('jobs.show', { job: id })
+      if (stages.length > 0) return setProblem('The input of a pipeline cannot be edited.')
+      action.value = {
+        title: 'Edit the input, and retry the job',
+        says: 'It gets this input and a fresh budget, and is tried again. Steps that were recorded are dropped.',
+        operation: 'jobs.retry',
+        input: { job: id, attempt },
+        fields: [
+          { name: 'input', label: 'Input', kind: 'json', value: json(input), hint: 'JSON.' },
+        ],
+      }
+    } catch (error) {
+      setProblem(messageOf(error))
+    }
+  }
+  return (
+    <>
+      <button
+        type="button"
+        class="small"
+        aria-label={`Edit and retry job ${id}`}
+        onClick={() => void edit()}
+      >
+        Edit and retry…
+      </button>
+      <Problem problem={problem} />
+    </>
   )
 }

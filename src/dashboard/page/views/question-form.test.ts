@@ -1,44 +1,142 @@
-/** Forms from JSON Schema: a field for each simple property, JSON for all else. */
+/** Forms from JSON Schema: what they ask, what follows from what was filled in, and what is wrong with it. */
 import { expect, it } from 'vitest'
-import { answerForm } from './question-form.ts'
+import type { FilledForm, FormPart, ListPart, ValueField } from './question-form.ts'
+import { formOf, readForm, withItem, withoutItem } from './question-form.ts'
+
+function fieldsOf(part: FormPart): FormPart[] {
+  return part.kind === 'group' ? part.parts.flatMap((one) => fieldsOf(one.part)) : [part]
+}
+
+function read(schema: object | null, filled: FilledForm): unknown {
+  return readForm(formOf(schema), schema, filled)
+}
+
+const REFUND = {
+  type: 'object',
+  properties: {
+    ok: { type: 'boolean' },
+    cents: { type: 'integer', minimum: 1 },
+    why: { enum: ['late', 'broken'] },
+    note: { type: 'string', title: 'Note', description: 'For the customer.' },
+  },
+  required: ['ok'],
+}
 
 it('has a field for each property, and answers with what was filled in', () => {
-  const { fields, valueOf } = answerForm({
-    type: 'object',
-    properties: {
-      ok: { type: 'boolean' },
-      cents: { type: 'integer' },
-      why: { enum: ['late', 'broken'] },
-      note: { type: 'string', title: 'Note' },
-    },
-    required: ['ok'],
-  })
-  expect(fields.map(({ label }) => label)).toEqual([
-    'ok',
-    'cents (may be empty)',
-    'why (may be empty)',
-    'Note (may be empty)',
+  const fields = fieldsOf(formOf(REFUND)) as ValueField[]
+  expect(fields.map(({ label, kind, isNeeded }) => [label, kind, isNeeded])).toEqual([
+    ['ok', 'choice', true],
+    ['cents', 'integer', false],
+    ['why', 'choice', false],
+    ['Note', 'text', false],
   ])
-  expect(valueOf({ ok: 'no', cents: '70', why: 'late' })).toEqual({
-    ok: false,
-    cents: 70,
-    why: 'late',
+  expect(fields[3]?.hint).toBe('For the customer.')
+  expect(read(REFUND, { ok: '1', cents: '70', why: '0' })).toEqual({
+    value: { ok: false, cents: 70, why: 'late' },
   })
-  expect(valueOf({})).toEqual({})
-  expect(() => valueOf({ cents: 'x' })).toThrow('cents (may be empty) is a whole number.')
 })
 
-it('asks a truth, a text or a choice by one field', () => {
-  expect(answerForm({ type: 'boolean' }).valueOf({ value: 'yes' })).toBe(true)
-  expect(answerForm({ type: 'string' }).valueOf({ value: 'so' })).toBe('so')
+it('says beside each field what is wrong with it', () => {
+  expect(read(REFUND, {})).toEqual({ problems: { ok: 'This is needed.' } })
+  expect(read(REFUND, { ok: '0', cents: 'x' })).toEqual({
+    problems: { cents: 'This is a whole number.' },
+  })
+  expect(read(REFUND, { ok: '0', cents: '0' })).toEqual({
+    problems: { cents: 'This must be at least 1.' },
+  })
+})
+
+it('keeps large numbers as they are, or says that they cannot be kept', () => {
+  const schema = { type: 'object', properties: { n: { type: 'integer' }, id: { type: 'string' } } }
+  expect(read(schema, { n: '9007199254740991', id: '9007199254740993' })).toEqual({
+    value: { n: 9_007_199_254_740_991, id: '9007199254740993' },
+  })
+  expect(read(schema, { n: '9007199254740993' })).toEqual({
+    problems: { n: 'This is too large to be kept as it is.' },
+  })
+})
+
+it('asks for groups and lists within each other', () => {
+  const schema = {
+    type: 'object',
+    properties: {
+      address: {
+        type: 'object',
+        properties: { city: { type: 'string' }, zip: { type: 'string', pattern: '^\\d+$' } },
+        required: ['city'],
+      },
+      items: {
+        type: 'array',
+        maxItems: 3,
+        items: { type: 'object', properties: { name: { type: 'string' } }, required: ['name'] },
+      },
+    },
+  }
+  expect(read(schema, {})).toEqual({ value: {} })
+  expect(read(schema, { 'address.zip': '12' })).toEqual({
+    problems: { 'address.city': 'This is needed.' },
+  })
+  const filled = { 'address.city': 'Ulm', 'address.zip': 'x', 'items#': '1', 'items.0.name': 'a' }
+  expect(read(schema, filled)).toEqual({ problems: { 'address.zip': 'This must match ^\\d+$.' } })
+  const whole = { ...filled, 'address.zip': '89073' }
+  expect(read(schema, whole)).toEqual({
+    value: { address: { city: 'Ulm', zip: '89073' }, items: [{ name: 'a' }] },
+  })
+  const list = fieldsOf(formOf(schema)).at(-1) as ListPart
+  const more = {
+    ...withItem(list, withItem(list, whole)),
+    'items.1.name': 'b',
+    'items.2.name': 'c',
+  }
+  expect(withoutItem(list, more, 1)).toEqual({ ...whole, 'items#': '2', 'items.1.name': 'c' })
+})
+
+it('asks a truth, a text, a choice or a list by itself', () => {
+  expect(read({ type: 'boolean' }, { '': '0' })).toEqual({ value: true })
+  expect(read({ type: 'string' }, { '': 'so' })).toEqual({ value: 'so' })
+  expect(read({ enum: [1, 'one', null] }, { '': '2' })).toEqual({ value: null })
+  const titled = { oneOf: [{ const: 'y', title: 'Yes, gladly' }, { const: 'n' }] }
+  expect((formOf(titled) as ValueField).choices.map(({ label }) => label)).toEqual([
+    'Yes, gladly',
+    'n',
+  ])
+  const texts = { type: 'array', items: { type: 'string' } }
+  const two = { '#': '2', '0': 'a', '1': 'b' }
+  expect(read(texts, two)).toEqual({ value: ['a', 'b'] })
+  expect(withoutItem(formOf(texts) as ListPart, two, 0)).toEqual({ '#': '1', '0': 'b' })
+})
+
+it('follows references, and takes what may be null as left empty', () => {
+  const schema = {
+    type: 'object',
+    properties: {
+      to: { $ref: '#/$defs/name' },
+      cc: { anyOf: [{ $ref: '#/$defs/name' }, { type: 'null' }] },
+      day: { type: ['string', 'null'], format: 'date' },
+    },
+    required: ['to', 'day'],
+    $defs: { name: { type: 'string', title: 'Name', minLength: 2 } },
+  }
+  const fields = fieldsOf(formOf(schema)) as ValueField[]
+  expect(fields.map(({ label, kind }) => [label, kind])).toEqual([
+    ['Name', 'text'],
+    ['Name', 'text'],
+    ['day', 'date'],
+  ])
+  expect(read(schema, { to: 'ada' })).toEqual({ value: { to: 'ada', day: null } })
+  expect(read(schema, { to: 'a' })).toEqual({
+    problems: { to: 'The number of its characters must be at least 2.' },
+  })
 })
 
 it('takes JSON where there is no schema, or one that fields cannot hold', () => {
-  const list = { type: 'object', properties: { of: { type: 'array' } } }
-  for (const schema of [null, {}, list, { anyOf: [] }]) {
-    const { fields, valueOf } = answerForm(schema)
-    expect(fields.map(({ kind }) => kind)).toEqual(['json'])
-    expect(valueOf({ value: '{"of":[1]}' })).toEqual({ of: [1] })
-    expect(() => valueOf({ value: 'yes' })).toThrow('no JSON')
+  for (const schema of [null, {}, { anyOf: [{ type: 'string' }, { type: 'number' }] }]) {
+    expect(formOf(schema).kind).toBe('json')
+    expect(read(schema, { '': 'yes' })).toMatchObject({
+      problems: { '': expect.stringContaining('no JSON') },
+    })
   }
+  expect(read(null, { '': '{"of":[1]}' })).toEqual({ value: { of: [1] } })
+  const deep = { type: 'object', properties: { of: {}, name: { type: 'string' } } }
+  expect(read(deep, { of: '[1]', name: 'a' })).toEqual({ value: { of: [1], name: 'a' } })
 })

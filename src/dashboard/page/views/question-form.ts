@@ -1,92 +1,336 @@
 /**
- * The fields of a form for the answer to a question, from its JSON Schema. What is too rich for fields is one field that
- * takes JSON: the server checks the answer in any case.
+ * A form for the answer to a question, from its JSON Schema: a tree of fields, groups and lists, what was filled in by the
+ * path of each, and the answer that follows from it.
+ *
+ * What is too rich for fields is one field that takes JSON. The server checks the answer in any case; the same check here
+ * says beside each field what is wrong with it.
  */
-import type { ActionField } from '../action.ts'
-import { fieldValues } from '../action.ts'
+import { jsonSchemaIssues } from '../../../definition/json-schema.ts'
 
-interface FieldSchema {
-  readonly type?: unknown
-  readonly title?: unknown
-  readonly description?: unknown
-  readonly enum?: unknown
-  readonly const?: unknown
-  readonly properties?: unknown
-  readonly required?: unknown
+type FormSchema = Readonly<Record<string, unknown>>
+
+/** What was filled in, by path; of a list, how many items it has, by its path and '#'. */
+export type FilledForm = Readonly<Record<string, string>>
+
+interface Part {
+  /** Of properties and items, with dots between them; empty: the whole answer. */
+  readonly path: string
+  readonly label: string
+  readonly hint: string | null
+  readonly isNeeded: boolean
 }
 
-export interface AnswerForm {
-  readonly fields: readonly ActionField[]
-  /** What was filled in, as the answer. */
-  readonly valueOf: (given: Readonly<Record<string, string>>) => unknown
+export interface Choice {
+  readonly label: string
+  readonly value: unknown
 }
 
-const WHOLE = 'value'
-
-export function answerForm(schema: object | null): AnswerForm {
-  const form = schema === null ? null : (objectForm(schema) ?? singleForm(schema))
-  return form ?? jsonForm()
+export interface ValueField extends Part {
+  readonly kind: 'text' | 'long' | 'date' | 'integer' | 'number' | 'choice' | 'json'
+  /** Of a choice: what is filled in is the place of one of them. */
+  readonly choices: readonly Choice[]
+  /** What stands in it at first. */
+  readonly initial: string
+  /** Left empty although it is needed, it is null. */
+  readonly isNullable: boolean
+  /** It is of the form that HTML calls so. */
+  readonly inputMode: 'text' | 'email' | 'url' | 'numeric' | 'decimal'
 }
 
-function jsonForm(): AnswerForm {
-  const fields: ActionField[] = [
-    { name: WHOLE, label: 'Answer', kind: 'json', hint: 'JSON, such as true or "yes".' },
+export interface GroupPart extends Part {
+  readonly kind: 'group'
+  readonly parts: readonly { readonly name: string; readonly part: FormPart }[]
+}
+
+export interface ListPart extends Part {
+  readonly kind: 'list'
+  readonly itemAt: (index: number) => FormPart
+  readonly least: number
+  readonly most: number
+}
+
+export type FormPart = ValueField | GroupPart | ListPart
+
+/** An answer, or what is wrong, by path: that of no field is about the whole. */
+export type ReadForm =
+  | { readonly value: unknown }
+  | { readonly problems: Readonly<Record<string, string>> }
+
+/** Groups and lists within each other; what is deeper is JSON. */
+const DEEPEST = 4
+const LONG_TEXT = 200
+const MOST_REFERENCES = 8
+
+export function formOf(schema: object | null): FormPart {
+  return new FormReader(schema ?? {}).part(schema ?? {}, '', 'Answer', true, 0)
+}
+
+class FormReader {
+  readonly #root: FormSchema
+
+  constructor(root: object) {
+    this.#root = root as FormSchema
+  }
+
+  part(given: unknown, path: string, name: string, isNeeded: boolean, depth: number): FormPart {
+    const { schema, isNullable } = this.#resolved(given)
+    const { title, description, type } = schema
+    const common = {
+      path,
+      label: typeof title === 'string' && title !== '' ? title : name,
+      hint: typeof description === 'string' ? description : null,
+      isNeeded,
+    }
+    if (choicesOf(schema) === null && depth < DEEPEST) {
+      if (type === 'object' && isObject(schema['properties'])) {
+        return { ...common, kind: 'group', parts: this.#properties(schema, path, depth) }
+      }
+      if (type === 'array' && isObject(schema['items'])) return this.#list(schema, common, depth)
+    }
+    return valueField(schema, common, isNullable)
+  }
+
+  #properties(schema: FormSchema, path: string, depth: number): GroupPart['parts'] {
+    const needed = listOf(schema['required'])
+    return Object.entries(schema['properties'] as FormSchema).map(([name, one]) => ({
+      name,
+      part: this.part(one, within(path, name), name, needed.includes(name), depth + 1),
+    }))
+  }
+
+  #list(schema: FormSchema, common: Part, depth: number): ListPart {
+    const { items, minItems, maxItems } = schema
+    return {
+      ...common,
+      kind: 'list',
+      itemAt: (i) => this.part(items, within(common.path, `${i}`), `${i + 1}`, true, depth + 1),
+      least: typeof minItems === 'number' ? minItems : 0,
+      most: typeof maxItems === 'number' ? maxItems : Infinity,
+    }
+  }
+
+  /** Behind its references, and without the null that it may be instead. */
+  #resolved(given: unknown): { schema: FormSchema; isNullable: boolean } {
+    let schema = isObject(given) ? given : {}
+    let isNullable = false
+    for (let i = 0; i < MOST_REFERENCES; i++) {
+      const { $ref, anyOf, oneOf, type } = schema
+      if (Array.isArray(type) && type.includes('null')) {
+        const others = type.filter((one) => one !== 'null')
+        schema = merged(schema, { type: others.length === 1 ? others[0] : others })
+        isNullable = true
+        continue
+      }
+      const some = listOf(anyOf ?? oneOf)
+      const others = some.filter((one) => !isObject(one) || one['type'] !== 'null')
+      if (others.length === 1) {
+        isNullable ||= some.length > 1
+        schema = merged(without(schema, 'anyOf', 'oneOf'), others[0] as FormSchema)
+      } else if (typeof $ref === 'string') {
+        schema = merged(this.#referenced($ref), without(schema, '$ref'))
+      } else break
+    }
+    return { schema, isNullable }
+  }
+
+  #referenced(reference: string): FormSchema {
+    let found: unknown = reference.startsWith('#/') ? this.#root : {}
+    for (const step of reference.split('/').slice(1)) {
+      found = isObject(found) ? found[decodeURIComponent(step)] : {}
+    }
+    return isObject(found) ? found : {}
+  }
+}
+
+function valueField(schema: FormSchema, common: Part, isNullable: boolean): ValueField {
+  const choices = choicesOf(schema) ?? []
+  const { kind, inputMode } = choices.length > 0 ? CHOICE : kindOf(schema)
+  const { default: first } = schema
+  const place = choices.findIndex(({ value }) => value === first)
+  const initial =
+    first === undefined
+      ? ''
+      : kind === 'choice'
+        ? `${place === -1 ? '' : place}`
+        : typeof first === 'string' && kind !== 'json'
+          ? first
+          : JSON.stringify(first)
+  const hint = kind === 'json' ? (common.hint ?? 'JSON, such as true or "yes".') : common.hint
+  return { ...common, hint, kind, inputMode, choices, initial, isNullable }
+}
+
+const CHOICE = { kind: 'choice', inputMode: 'text' } as const
+
+function kindOf(schema: FormSchema): Pick<ValueField, 'kind' | 'inputMode'> {
+  const { type, format, maxLength } = schema
+  if (type === 'integer') return { kind: 'integer', inputMode: 'numeric' }
+  if (type === 'number') return { kind: 'number', inputMode: 'decimal' }
+  if (type !== 'string') return { kind: 'json', inputMode: 'text' }
+  if (format === 'date') return { kind: 'date', inputMode: 'text' }
+  if (format === 'email') return { kind: 'text', inputMode: 'email' }
+  if (format === 'uri') return { kind: 'text', inputMode: 'url' }
+  const isLong = typeof maxLength === 'number' && maxLength >= LONG_TEXT
+  return { kind: isLong ? 'long' : 'text', inputMode: 'text' }
+}
+
+/** A truth is chosen as yes or no, so that none is given by not looking. Null: it is no choice. */
+function choicesOf(schema: FormSchema): readonly Choice[] | null {
+  const { type, enum: allowed, const: only, oneOf, anyOf } = schema
+  if (Array.isArray(allowed)) return allowed.map(choiceOf)
+  if (only !== undefined) return [choiceOf(only)]
+  const some = listOf(oneOf ?? anyOf)
+  if (some.length > 0 && some.every((one) => isObject(one) && 'const' in one)) {
+    return (some as readonly FormSchema[]).map(({ const: value, title }) =>
+      typeof title === 'string' ? { label: title, value } : choiceOf(value),
+    )
+  }
+  if (type !== 'boolean') return null
+  return [
+    { label: 'Yes', value: true },
+    { label: 'No', value: false },
   ]
-  return { fields, valueOf: (given) => fieldValues(fields, given)[WHOLE] ?? null }
 }
 
-function singleForm(schema: FieldSchema): AnswerForm | null {
-  const field = fieldOf(WHOLE, schema, 'Answer')
-  if (field === null) return null
-  return {
-    fields: [field],
-    valueOf: (given) => valuesIn([field], { [WHOLE]: schema }, given)[WHOLE],
+function choiceOf(value: unknown): Choice {
+  return { label: typeof value === 'string' ? value : JSON.stringify(value), value }
+}
+
+export function filledIn(field: ValueField, filled: FilledForm): string {
+  return filled[field.path] ?? field.initial
+}
+
+export function itemCount({ path, least }: ListPart, filled: FilledForm): number {
+  return Number(filled[`${path}#`] ?? least)
+}
+
+export function withItem(list: ListPart, filled: FilledForm): FilledForm {
+  return { ...filled, [`${list.path}#`]: `${itemCount(list, filled) + 1}` }
+}
+
+/** What stands behind it moves up. */
+export function withoutItem(list: ListPart, filled: FilledForm, index: number): FilledForm {
+  const left: Record<string, string> = {}
+  const before = list.path === '' ? '' : `${list.path}.`
+  for (const [path, text] of Object.entries(filled)) {
+    const rest = path.startsWith(before) ? path.slice(before.length) : ''
+    const at = Number(/^\d+/.exec(rest)?.[0] ?? -1)
+    if (at === index) continue
+    left[at > index ? `${before}${at - 1}${rest.slice(`${at}`.length)}` : path] = text
+  }
+  return { ...left, [`${list.path}#`]: `${itemCount(list, filled) - 1}` }
+}
+
+/** The answer, checked by its schema. */
+export function readForm(form: FormPart, schema: object | null, filled: FilledForm): ReadForm {
+  const reading = new FormReading(filled)
+  const value = reading.valueOf(form)
+  if (Object.keys(reading.problems).length > 0) return { problems: reading.problems }
+  const answer = value === undefined && form.kind === 'json' ? null : value
+  const issues = schema === null ? [] : jsonSchemaIssues(schema, answer)
+  if (issues.length === 0) return { value: answer }
+  const problems: Record<string, string> = {}
+  for (const { path, message } of issues) problems[path] ??= sentence(message)
+  return { problems }
+}
+
+const WHOLE_NUMBER = /^-?\d+$/
+const NUMBER = /^-?\d+(\.\d+)?(e[+-]?\d+)?$/i
+
+class FormReading {
+  readonly problems: Record<string, string> = {}
+  readonly #filled: FilledForm
+
+  constructor(filled: FilledForm) {
+    this.#filled = filled
+  }
+
+  /** Undefined: it was left empty. */
+  valueOf(part: FormPart): unknown {
+    if (part.kind === 'group') return this.#group(part)
+    if (part.kind === 'list') return this.#list(part)
+    const text = filledIn(part, this.#filled)
+    if (text.trim() !== '') return this.#value(part, text)
+    if (!part.isNeeded) return undefined
+    if (part.isNullable) return null
+    if (part.kind !== 'json') this.problems[part.path] = 'This is needed.'
+    return undefined
+  }
+
+  #group({ parts, isNeeded }: GroupPart): unknown {
+    const before = { ...this.problems }
+    const values = parts.map(({ name, part }) => [name, this.valueOf(part)] as const)
+    const given = values.filter(([, value]) => value !== undefined)
+    if (isNeeded || given.length > 0) return Object.fromEntries(given)
+    // What is needed in a group that is not needed is needed only if something of it was filled in.
+    for (const path of Object.keys(this.problems)) {
+      if (!Object.hasOwn(before, path)) delete this.problems[path]
+    }
+    return undefined
+  }
+
+  #list(list: ListPart): unknown {
+    const count = itemCount(list, this.#filled)
+    if (count === 0 && !list.isNeeded) return undefined
+    return Array.from({ length: count }, (_, i) => this.valueOf(list.itemAt(i)) ?? null)
+  }
+
+  #value({ kind, path, choices }: ValueField, text: string): unknown {
+    switch (kind) {
+      case 'choice':
+        return choices[Number(text)]?.value
+      case 'integer':
+        return this.#number(path, text.trim(), WHOLE_NUMBER, 'This is a whole number.')
+      case 'number':
+        return this.#number(path, text.trim(), NUMBER, 'This is a number.')
+      case 'json':
+        return this.#json(path, text)
+      default:
+        return text
+    }
+  }
+
+  /** One that would be kept as another is refused: 9007199254740993 is 9007199254740992 afterwards. */
+  #number(path: string, text: string, form: RegExp, says: string): unknown {
+    const value = Number(text)
+    if (!form.test(text)) this.problems[path] = says
+    else if (Number.isInteger(value) && !Number.isSafeInteger(value)) {
+      this.problems[path] = 'This is too large to be kept as it is.'
+    } else return value
+    return undefined
+  }
+
+  #json(path: string, text: string): unknown {
+    try {
+      return JSON.parse(text) as unknown
+    } catch {
+      this.problems[path] = 'This is no JSON. A text stands in quotation marks.'
+      return undefined
+    }
   }
 }
 
-function objectForm({ type, properties, required }: FieldSchema): AnswerForm | null {
-  if (type !== 'object' || typeof properties !== 'object' || properties === null) return null
-  const schemas = properties as Readonly<Record<string, FieldSchema>>
-  const needed = Array.isArray(required) ? (required as unknown[]) : []
-  const fields: ActionField[] = []
-  for (const [name, schema] of Object.entries(schemas)) {
-    const label = typeof schema.title === 'string' ? schema.title : name
-    const field = fieldOf(name, schema, needed.includes(name) ? label : `${label} (may be empty)`)
-    // One property that no field can hold: all of it is JSON.
-    if (field === null) return null
-    fields.push(field)
-  }
-  return { fields, valueOf: (given) => valuesIn(fields, schemas, given) }
+function sentence(message: string): string {
+  if (message === 'is missing') return 'This is needed.'
+  return message.startsWith('its ') ? `The number of ${message}.` : `This ${message}.`
 }
 
-function fieldOf(name: string, schema: FieldSchema, label: string): ActionField | null {
-  const hint = typeof schema.description === 'string' ? { hint: schema.description } : {}
-  if (Array.isArray(schema.enum) && schema.enum.every((one) => typeof one === 'string')) {
-    return { name, label, kind: schema.enum, ...hint }
-  }
-  switch (schema.type) {
-    case 'boolean':
-      return { name, label, kind: ['yes', 'no'], ...hint }
-    case 'string':
-      return { name, label, kind: 'text', ...hint }
-    case 'integer':
-      return { name, label, kind: 'number', ...hint }
-    case 'number':
-      return { name, label, kind: 'json', ...hint }
-    default:
-      return null
-  }
+function within(path: string, step: string): string {
+  return path === '' ? step : `${path}.${step}`
 }
 
-/** A truth is chosen as yes or no, so that none is given by not looking. */
-function valuesIn(
-  fields: readonly ActionField[],
-  schemas: Readonly<Record<string, FieldSchema>>,
-  given: Readonly<Record<string, string>>,
-): Record<string, unknown> {
-  const values = fieldValues(fields, given)
-  for (const [name, value] of Object.entries(values)) {
-    if (schemas[name]?.type === 'boolean') values[name] = value === 'yes'
-  }
-  return values
+function without(schema: FormSchema, ...words: readonly string[]): FormSchema {
+  return Object.fromEntries(Object.entries(schema).filter(([word]) => !words.includes(word)))
+}
+
+/** What the second says holds. */
+function merged(schema: FormSchema, more: FormSchema): FormSchema {
+  return { ...schema, ...more }
+}
+
+function isObject(value: unknown): value is FormSchema {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function listOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : []
 }

@@ -1,30 +1,45 @@
 /**
- * Queues: what is in each, what bounds it, and whether it runs.
+ * Queues: what is in each, for how long the oldest waits, what bounds it, and whether it runs. Of one that is chosen, who holds its
+ * places; and what is used of a limit that jobs declare.
  */
-import type { Action } from '../action.ts'
-import { action } from '../action.ts'
-import type { AnswerOf } from '../api.ts'
 import { call } from '../api.ts'
+import { Sparkline } from '../chart.tsx'
+import { serverNow } from '../clock.ts'
 import { countText, durationText } from '../duration-text.ts'
 import { useLive } from '../live.ts'
-import { Cell, Empty, Problem, Table, Text, Time, Waiting } from '../parts.tsx'
+import { ActionButtons, Cell, Empty, Problem, Table, Text, Time, Waiting } from '../parts.tsx'
+import type { RouteParameters } from '../route.ts'
 import { linkTo } from '../route.ts'
 import { may } from '../session.ts'
-
-type ShownQueue = AnswerOf<'queues.list'>['queues'][number]
+import { LimitPanel } from './limits.tsx'
+import type { ShownQueue } from './queue-actions.ts'
+import { queueActions } from './queue-actions.ts'
+import { QueuePanel } from './queue-panel.tsx'
+import { addSample, queueHistory, samples } from './samples.ts'
 
 const MOST_SHOWN = 500
 
-const ask = (ended: AbortSignal) => call('queues.list', {}, ended)
+async function look(ended: AbortSignal): Promise<readonly ShownQueue[]> {
+  const [{ queues }, metrics] = await Promise.all([
+    call('queues.list', {}, ended),
+    may('metrics') ? call('metrics', {}, ended) : null,
+  ])
+  if (metrics !== null) addSample(metrics, queues)
+  return queues
+}
 
-export function QueuesView() {
-  const { data, problem } = useLive('queues', ask, 2_000)
+export function QueuesView({ parameters }: { readonly parameters: RouteParameters }) {
+  const { data, problem } = useLive('queues', look, 2_000)
   if (data === null) return problem === null ? <Waiting /> : <Problem problem={problem} />
-  const { queues } = data
+  const { queue = '', limit = '', drained = '' } = parameters
+  const chosen = data.find(({ name }) => name === queue) ?? null
   return (
     <>
       <Problem problem={problem} />
-      {queues.length === 0 ? (
+      {queue !== '' && may('queues.show') && (
+        <QueuePanel key={queue} name={queue} listed={chosen} draining={drained} />
+      )}
+      {data.length === 0 ? (
         <Empty>There is no queue yet: the first job makes one.</Empty>
       ) : (
         <Table
@@ -32,35 +47,39 @@ export function QueuesView() {
           columns={[
             'Queue',
             'Waiting',
+            'Oldest waits',
             'Running',
             'Retrying',
             'Given up',
-            'At once',
-            'Rate',
-            'Ageing',
+            'Bounds',
             'Actions',
           ]}
         >
-          {queues.slice(0, MOST_SHOWN).map((one) => (
-            <Row key={one.name} queue={one} />
+          {data.slice(0, MOST_SHOWN).map((one) => (
+            <Row key={one.name} queue={one} isChosen={one === chosen} />
           ))}
         </Table>
       )}
-      {queues.length > MOST_SHOWN && (
+      {data.length > MOST_SHOWN && (
         <p>
-          The first {MOST_SHOWN} of {queues.length} are shown.
+          The first {MOST_SHOWN} of {data.length} are shown.
         </p>
       )}
+      {may('limits.show') && <LimitPanel key={limit} limit={limit} />}
     </>
   )
 }
 
-function Row({ queue }: { readonly queue: ShownQueue }) {
-  const { name, states, segments, pausedAt, concurrency, rate, ageingMs } = queue
+function Row({ queue, isChosen }: { readonly queue: ShownQueue; readonly isChosen: boolean }) {
+  const { name, states, segments, pausedAt, oldestDueAt } = queue
+  const all = samples.value
   return (
-    <tr>
+    <tr class={isChosen ? 'chosen' : undefined}>
       <Cell of="Queue">
-        <a href={linkTo('jobs', { queue: name })}>
+        <a
+          href={linkTo('queues', { queue: isChosen ? null : name })}
+          aria-current={isChosen ? 'true' : undefined}
+        >
           <Text text={name} most={60} />
         </a>
         {pausedAt !== null && (
@@ -71,10 +90,25 @@ function Row({ queue }: { readonly queue: ShownQueue }) {
         )}
       </Cell>
       <Cell of="Waiting" number>
-        {countText(states.QUEUED + segments.ready)}
+        <span class="trend">
+          <a href={linkTo('jobs', { queue: name, state: 'QUEUED' })}>
+            {countText(states.QUEUED + segments.ready)}
+          </a>
+          <Sparkline values={queueHistory(all, name, ({ waiting }) => waiting)} />
+        </span>
+      </Cell>
+      <Cell of="Oldest waits" number>
+        <span class="trend">
+          {oldestDueAt === null
+            ? '–'
+            : durationText(Math.max(0, serverNow() - Date.parse(oldestDueAt)))}
+          <Sparkline values={queueHistory(all, name, ({ oldestMs }) => oldestMs)} />
+        </span>
       </Cell>
       <Cell of="Running" number>
-        {countText(states.RUNNING + segments.running)}
+        <a href={linkTo('jobs', { queue: name, state: 'RUNNING' })}>
+          {countText(states.RUNNING + segments.running)}
+        </a>
       </Cell>
       <Cell of="Retrying" number>
         {countText(states.RETRYING)}
@@ -82,91 +116,19 @@ function Row({ queue }: { readonly queue: ShownQueue }) {
       <Cell of="Given up" number>
         {countText(states.QUARANTINED)}
       </Cell>
-      <Cell of="At once" number>
-        {concurrency === null ? 'no bound' : countText(concurrency)}
-      </Cell>
-      <Cell of="Rate" number>
-        {rate === null ? 'no bound' : `${countText(rate.count)} per ${durationText(rate.perMs)}`}
-      </Cell>
-      <Cell of="Ageing" number>
-        {ageingMs === null ? 'none' : durationText(ageingMs)}
-      </Cell>
+      <Cell of="Bounds">{boundsText(queue)}</Cell>
       <Cell of="Actions">
-        <div class="buttons">
-          {actionsOf(queue).map(([label, one]) => (
-            <button
-              key={label}
-              type="button"
-              class="small"
-              aria-label={`${label} queue ${name}`}
-              onClick={() => {
-                action.value = one
-              }}
-            >
-              {label}…
-            </button>
-          ))}
-        </div>
+        <ActionButtons actions={queueActions(queue)} of={`queue ${name}`} />
       </Cell>
     </tr>
   )
 }
 
-function actionsOf(queue: ShownQueue): readonly (readonly [label: string, action: Action])[] {
-  const { name, pausedAt } = queue
-  const all: readonly (readonly [string, Action])[] = [
-    pausedAt === null
-      ? [
-          'Pause',
-          {
-            title: `Pause queue ${name}`,
-            says: 'Nothing more of the queue is handed out. What runs goes on.',
-            operation: 'queues.pause',
-            input: { queue: name },
-          },
-        ]
-      : [
-          'Resume',
-          {
-            title: `Resume queue ${name}`,
-            says: 'Jobs of the queue are handed out again.',
-            operation: 'queues.resume',
-            input: { queue: name },
-          },
-        ],
-    ['Configure', configureAction(queue)],
-  ]
-  return all.filter(([, { operation }]) => may(operation))
-}
-
-function configureAction({ name, concurrency, rate, ageingMs }: ShownQueue): Action {
-  return {
-    title: `Configure queue ${name}`,
-    says: 'This is all that bounds the queue from now on: what is empty has no bound.',
-    operation: 'queues.configure',
-    input: { queue: name },
-    fields: [
-      {
-        name: 'concurrency',
-        label: 'At once',
-        kind: 'number',
-        ...(concurrency === null ? {} : { value: String(concurrency) }),
-        hint: 'How many jobs may run at the same time.',
-      },
-      {
-        name: 'rate',
-        label: 'Rate',
-        kind: 'text',
-        ...(rate === null ? {} : { value: `${rate.count}/${rate.perMs / 1_000}s` }),
-        hint: 'How many may start in a period: 10/s, 100/1m.',
-      },
-      {
-        name: 'ageing',
-        label: 'Ageing',
-        kind: 'text',
-        ...(ageingMs === null ? {} : { value: `${ageingMs / 1_000}s` }),
-        hint: 'After how long a job that waits becomes more urgent by one: 5m.',
-      },
-    ],
-  }
+function boundsText({ concurrency, rate, ageingMs }: ShownQueue): string {
+  const bounds = [
+    concurrency === null ? [] : `${countText(concurrency)} at once`,
+    rate === null ? [] : `${countText(rate.count)} may start per ${durationText(rate.perMs)}`,
+    ageingMs === null ? [] : `more urgent by one each ${durationText(ageingMs)}`,
+  ].flat()
+  return bounds.length === 0 ? 'none' : bounds.join(', ')
 }

@@ -1,13 +1,23 @@
 /**
- * Schedules: when each makes jobs, in words, and when it does so next.
+ * Schedules: when each makes jobs, in words, and when it does so next. Of one that is chosen, several of its next times.
  */
 import type { Action } from '../action.ts'
-import { action } from '../action.ts'
 import type { AnswerOf } from '../api.ts'
 import { call } from '../api.ts'
 import { durationText } from '../duration-text.ts'
 import { useLive } from '../live.ts'
-import { Cell, Empty, Problem, Table, Text, Time, Waiting } from '../parts.tsx'
+import {
+  ActionButtons,
+  Cell,
+  Empty,
+  JsonBlock,
+  Problem,
+  Table,
+  Text,
+  Time,
+  Waiting,
+} from '../parts.tsx'
+import type { RouteParameters } from '../route.ts'
 import { linkTo } from '../route.ts'
 import { may } from '../session.ts'
 import { cronWords } from './cron-words.ts'
@@ -18,32 +28,129 @@ const MOST_SHOWN = 500
 
 const ask = (ended: AbortSignal) => call('schedules.list', {}, ended)
 
-export function SchedulesView() {
+export function SchedulesView({ parameters }: { readonly parameters: RouteParameters }) {
   const { data, problem } = useLive('schedules', ask, 5_000)
   if (data === null) return problem === null ? <Waiting /> : <Problem problem={problem} />
   const { schedules } = data
+  const chosen = schedules.find(({ id }) => id === parameters['schedule'])
   if (schedules.length === 0) return <Empty>There is no schedule.</Empty>
   return (
     <>
       <Problem problem={problem} />
+      {chosen !== undefined && may('schedules.show') && (
+        <SchedulePanel key={chosen.id} schedule={chosen} />
+      )}
       <Table
         label="Schedules"
-        columns={['Schedule', 'Job', 'When', 'Next', 'Last', 'If missed', 'Actions']}
+        columns={['Schedule', 'Job', 'When', 'Next', 'Last', 'Missed times', 'Actions']}
       >
         {schedules.slice(0, MOST_SHOWN).map((one) => (
-          <Row key={one.id} schedule={one} />
+          <Row key={one.id} schedule={one} isChosen={one === chosen} />
         ))}
       </Table>
+      {schedules.length > MOST_SHOWN && (
+        <p>
+          The first {MOST_SHOWN} of {schedules.length} are shown.
+        </p>
+      )}
     </>
   )
 }
 
-function Row({ schedule }: { readonly schedule: ShownSchedule }) {
+const TIMES = 8
+
+/** The next times, as the zone of the schedule and this browser have them. */
+function SchedulePanel({ schedule }: { readonly schedule: ShownSchedule }) {
+  const { id, paused, timezone } = schedule
+  const { data, problem } = useLive(
+    `schedule ${id}`,
+    (ended) => call('schedules.show', { schedule: id, times: TIMES }, ended),
+    5_000,
+  )
+  if (data === null) return problem === null ? <Waiting /> : <Problem problem={problem} />
+  return (
+    <section aria-labelledby="schedule" class="panel">
+      <div class="panel-head">
+        <h2 id="schedule">
+          Schedule <Text text={id} most={120} />
+        </h2>
+        <a class="button" href={linkTo('schedules')}>
+          Close
+        </a>
+      </div>
+      <Problem problem={problem} />
+      <p>
+        <When of={schedule} />
+        {paused !== null && (
+          <span class="mark">
+            {' '}
+            paused <Time at={paused.at} /> by <Text text={`${paused.by}: ${paused.reason}`} />
+          </span>
+        )}
+      </p>
+      <div class="columns">
+        <div>
+          <h3>The next times, in {timezone ?? 'UTC'}</h3>
+          {data.nextTimes.length === 0 ? (
+            <p class="none">
+              {paused === null ? 'It has come to its end.' : 'None while it is paused.'}
+            </p>
+          ) : (
+            <ol class="times">
+              {data.nextTimes.map((at) => (
+                <li key={at}>
+                  {zonedText(at, timezone ?? 'UTC')} <Time at={at} />
+                </li>
+              ))}
+            </ol>
+          )}
+        </div>
+        <div>
+          <h3>What each job is given</h3>
+          <JsonBlock value={data.input} label={`What jobs of schedule ${id} are given`} />
+        </div>
+      </div>
+    </section>
+  )
+}
+
+function zonedText(at: string, timeZone: string): string {
+  try {
+    return new Date(at).toLocaleString('en-GB', {
+      timeZone,
+      weekday: 'short',
+      day: 'numeric',
+      month: 'short',
+      year: 'numeric',
+      hour: '2-digit',
+      minute: '2-digit',
+      second: '2-digit',
+    })
+  } catch {
+    // This browser does not know the zone.
+    return at
+  }
+}
+
+const MISSED = { skip: 'left out', once: 'made up for once', all: 'all made up for' } as const
+
+function Row({
+  schedule,
+  isChosen,
+}: {
+  readonly schedule: ShownSchedule
+  readonly isChosen: boolean
+}) {
   const { id, type, paused, nextTime, lastTime, missed } = schedule
   return (
-    <tr>
+    <tr class={isChosen ? 'chosen' : undefined}>
       <Cell of="Schedule">
-        <Text text={id} most={60} />
+        <a
+          href={linkTo('schedules', { schedule: isChosen ? null : id })}
+          aria-current={isChosen ? 'true' : undefined}
+        >
+          <Text text={id} most={60} />
+        </a>
         {paused !== null && (
           <span class="mark">
             {' '}
@@ -67,23 +174,9 @@ function Row({ schedule }: { readonly schedule: ShownSchedule }) {
       <Cell of="Last">
         <Time at={lastTime} />
       </Cell>
-      <Cell of="If missed">{missed ?? '–'}</Cell>
+      <Cell of="Missed times">{missed === null ? '–' : MISSED[missed]}</Cell>
       <Cell of="Actions">
-        <div class="buttons">
-          {actionsOf(schedule).map(([label, one]) => (
-            <button
-              key={label}
-              type="button"
-              class="small"
-              aria-label={`${label} schedule ${id}`}
-              onClick={() => {
-                action.value = one
-              }}
-            >
-              {label}…
-            </button>
-          ))}
-        </div>
+        <ActionButtons actions={actionsOf(schedule)} of={`schedule ${id}`} />
       </Cell>
     </tr>
   )
@@ -95,9 +188,11 @@ function When({ of: { cron, everyMs, timezone, unreadable } }: { readonly of: Sh
   if (cron === null) return <>–</>
   const words = cronWords(cron)
   return (
-    <>
-      {words} <code>{cron}</code> {timezone ?? 'UTC'}
-    </>
+    <span class="when">
+      {words}
+      <code>{cron}</code>
+      {timezone ?? 'UTC'}
+    </span>
   )
 }
 

@@ -1,12 +1,16 @@
 /**
- * Workers of all processes, as they said of themselves in the last seconds.
+ * Workers of all processes, as they said of themselves in the last seconds: their places, what they serve, and what each holds.
  */
 import { Fragment } from 'preact'
+import type { AnswerOf } from '../api.ts'
 import { call } from '../api.ts'
 import { ShareBar } from '../chart.tsx'
+import { countText } from '../duration-text.ts'
 import { useLive } from '../live.ts'
 import { Cell, Empty, JobLink, Problem, Table, Text, Time, Waiting } from '../parts.tsx'
 import { linkTo } from '../route.ts'
+
+type ShownWorker = AnswerOf<'workers.list'>['workers'][number]
 
 const MOST_SHOWN = 500
 
@@ -20,62 +24,127 @@ export function WorkersView() {
   return (
     <>
       <Problem problem={problem} />
+      <Sum workers={workers} />
       <Table
         label="Workers"
-        columns={['Worker', 'Process', 'Places', 'Serves', 'Holds', 'Began', 'Heard']}
+        columns={['Worker', 'Process', 'Places', 'Holds', 'Serves', 'Began', 'Heard']}
       >
         {workers.slice(0, MOST_SHOWN).map((one) => (
-          <tr key={one.id}>
-            <Cell of="Worker">
-              <a href={linkTo('jobs', { worker: one.id })}>
-                <Text text={one.name ?? one.id} most={40} />
-              </a>
-              {one.isDraining && <span class="mark"> draining</span>}
-            </Cell>
-            <Cell of="Process">
-              <Text text={one.host} most={40} /> {one.pid}
-            </Cell>
-            <Cell of="Places">
-              {one.used} of {one.used + one.free} taken
-              <ShareBar
-                parts={[
-                  { name: 'RUNNING', count: one.used },
-                  { name: 'free', count: one.free },
-                ]}
-                label={`${one.used} of ${one.used + one.free} places are taken`}
-              />
-            </Cell>
-            <Cell of="Serves">
-              <Text text={servesText(one.serves)} most={120} />
-            </Cell>
-            <Cell of="Holds">
-              {one.held === 0 ? 'nothing' : `${one.held}: `}
-              {one.holds.slice(0, 3).map(({ job }) => (
-                <Fragment key={job}>
-                  <JobLink id={job} />{' '}
-                </Fragment>
-              ))}
-            </Cell>
-            <Cell of="Began">
-              <Time at={one.startedAt} />
-            </Cell>
-            <Cell of="Heard">
-              <Time at={one.heardAt} />
-            </Cell>
-          </tr>
+          <Row key={one.id} worker={one} />
         ))}
       </Table>
+      {workers.length > MOST_SHOWN && (
+        <p>
+          The first {MOST_SHOWN} of {workers.length} are shown.
+        </p>
+      )}
     </>
   )
 }
 
-function servesText(
-  serves: readonly {
-    readonly type: string
-    readonly queue: string
-    readonly stage: string | null
-  }[],
-): string {
+function Sum({ workers }: { readonly workers: readonly ShownWorker[] }) {
+  const used = workers.reduce((sum, one) => sum + one.used, 0)
+  const free = workers.reduce((sum, one) => sum + one.free, 0)
+  const processes = new Set(workers.map(({ host, pid }) => `${host} ${pid}`)).size
+  const draining = workers.filter(({ isDraining }) => isDraining).length
+  return (
+    <dl class="facts few">
+      <div>
+        <dt>Workers</dt>
+        <dd>{countText(workers.length)}</dd>
+      </div>
+      <div>
+        <dt>Processes</dt>
+        <dd>{countText(processes)}</dd>
+      </div>
+      <div>
+        <dt>Places taken</dt>
+        <dd>
+          {countText(used)} of {countText(used + free)}
+        </dd>
+      </div>
+      <div>
+        <dt>Draining</dt>
+        <dd>{countText(draining)}</dd>
+      </div>
+    </dl>
+  )
+}
+
+function Row({ worker: one }: { readonly worker: ShownWorker }) {
+  return (
+    <tr>
+      <Cell of="Worker">
+        <a href={linkTo('jobs', { worker: one.id })}>
+          <Text text={one.name ?? one.id} most={40} />
+        </a>
+        {one.isDraining && <span class="mark"> draining</span>}
+      </Cell>
+      <Cell of="Process">
+        <Text text={one.host} most={40} /> {one.pid}
+        <div class="soft">version {one.version}</div>
+      </Cell>
+      <Cell of="Places">
+        {one.used} of {one.used + one.free} taken
+        <ShareBar
+          parts={[
+            { name: 'RUNNING', count: one.used },
+            { name: 'free', count: one.free },
+          ]}
+          label={`${one.used} of ${one.used + one.free} places are taken`}
+        />
+      </Cell>
+      <Cell of="Holds">
+        <Holds worker={one} />
+      </Cell>
+      <Cell of="Serves">
+        <Text text={servesText(one.serves)} most={120} />
+      </Cell>
+      <Cell of="Began">
+        <Time at={one.startedAt} />
+      </Cell>
+      <Cell of="Heard">
+        <Time at={one.heardAt} />
+      </Cell>
+    </tr>
+  )
+}
+
+const FEW = 3
+
+function Holds({ worker: { id, held, holds } }: { readonly worker: ShownWorker }) {
+  if (held === 0) return <span class="none">nothing</span>
+  // Segments of one pipeline are one job.
+  const jobs = [...new Set(holds.map(({ job }) => job))]
+  const [first, rest] = [jobs.slice(0, FEW), jobs.slice(FEW)]
+  return (
+    <>
+      {held === 1 ? '1 task: ' : `${countText(held)} tasks: `}
+      <Links jobs={first} />
+      {rest.length > 0 && (
+        <details class="more">
+          <summary>{rest.length} more jobs</summary>
+          <Links jobs={rest} />
+        </details>
+      )}
+      {held > holds.length && <a href={linkTo('jobs', { worker: id })}>all of them</a>}
+    </>
+  )
+}
+
+function Links({ jobs }: { readonly jobs: readonly string[] }) {
+  return (
+    <>
+      {jobs.map((job) => (
+        <Fragment key={job}>
+          <JobLink id={job} />{' '}
+        </Fragment>
+      ))}
+    </>
+  )
+}
+
+function servesText(serves: ShownWorker['serves']): string {
   const names = serves.map(({ type, stage, queue }) => {
     const what = stage === null ? type : `${type}/${stage}`
     return queue === 'default' ? what : `${what} in ${queue}`

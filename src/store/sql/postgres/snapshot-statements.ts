@@ -59,6 +59,9 @@ export const SNAPSHOTS: SnapshotStatements = {
     where e.job = $1::text and e.position >= $2::int8 and e.position <= least($3::int8, $4::int8)
       and e.at <= $5::int8
     order by e.position`,
+  newestUpTo: `
+    select position from events where position <= $1::int8 and at <= $2::int8
+    order by position desc limit 1`,
   timeAt: 'select at from events where position <= $1::int8 order by position desc limit 1',
   oldest: `select max(through) from baselines where kind in ('job', 'queue', 'schedule')`,
 }

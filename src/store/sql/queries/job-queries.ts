@@ -3,7 +3,14 @@
  * moment.
  */
 import type { Job, StageTasks, Tallies, Task, TaskAddress } from '../../../kernel/index.ts'
-import { emptyTally, jobState, NO_TALLIES, segmentsOf, stagesOf } from '../../../kernel/index.ts'
+import {
+  emptyTally,
+  jobState,
+  NO_TALLIES,
+  segmentsOf,
+  stageIndex,
+  stagesOf,
+} from '../../../kernel/index.ts'
 import type { JobRecord } from '../../../log/index.ts'
 import {
   endedOf,
@@ -11,9 +18,11 @@ import {
   outputsPage,
   PAGE_CHARS,
   PageOfOutputs,
+  PageOfSegments,
 } from '../../views/job-views.ts'
 import { matches, quarantinedJob } from '../../views/job-pages.ts'
 import { PageOfStream } from '../../views/stream-pages.ts'
+import type { SegmentsPage } from '../../read-model.ts'
 import type {
   Ended,
   Outcome,
@@ -60,6 +69,8 @@ interface FoundTask {
 const PAGE = 200
 /** Segments that are read at once. */
 const MOST_OUTPUTS = 1_000
+/** Segments that one page looks at. */
+const MOST_FILTERED = 20_000
 /** Entries of a task that are gone back over at once, for a page of a stream. */
 const ENTRIES_AT_ONCE = 256
 
@@ -226,6 +237,28 @@ export class JobQueries {
       read = tasks.at(-1)?.segment ?? last
     }
     return page.page
+  }
+
+  /** With a state, it looks at so many segments at most: a page may be short. */
+  async segments(connection: Connection, query: QueryOf<'segments'>): Promise<SegmentsPage | null> {
+    const { job: id, after, limit, state } = query
+    const [job] = await this.ownRecords(connection, [id])
+    const stage = job === undefined ? -1 : stageIndex(job, query.stage)
+    if (job === undefined || stage === -1) return null
+    const page = new PageOfSegments(query)
+    const last = segmentsOf(job, stage) - 1
+    const most = state === undefined ? Math.min(limit, MOST_OUTPUTS) + 1 : MOST_OUTPUTS
+    const end = Math.min(last, after + MOST_FILTERED)
+    let read = after
+    while (read < end) {
+      const values = [id, stage, read, most, PAGE_CHARS]
+      const [found] = await connection.run([{ sql: this.#sql.segmentsAfter, values }])
+      const tasks = this.#tasksOf(job, found?.rows ?? [])
+      if (tasks.length === 0) return null
+      for (const task of tasks) if (!page.add(task)) return page.page
+      read = tasks.at(-1)?.segment ?? last
+    }
+    return read < last ? { ...page.page, next: read } : page.page
   }
 
   async quarantine(connection: Connection, query: QueryOf<'quarantine'>): Promise<QuarantinePage> {

@@ -105,6 +105,7 @@ export class SqlQueries {
     },
     task: (query, connection) => this.#jobs.task(connection, query),
     outputs: (query, connection) => this.#jobs.outputs(connection, query),
+    segments: (query, connection) => this.#jobs.segments(connection, query),
     jobs: (query, connection) => this.#lists.page(connection, query),
     counts: (query, connection) => this.#counts.counts(connection, query),
     queues: (_query, connection) => this.#counts.queues(connection),

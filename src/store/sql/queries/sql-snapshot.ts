@@ -107,6 +107,14 @@ class SqlSnapshot implements StoreSnapshot {
         : [moment.position, Number.MAX_SAFE_INTEGER]
   }
 
+  async position(): Promise<number> {
+    return this.#parts.pool.run(async (connection) => {
+      const { newestUpTo } = this.#parts.snapshots
+      const [found] = await connection.run([{ sql: newestUpTo, values: [...this.#bounds] }])
+      return (found?.rows[0]?.[0] as number | undefined) ?? 0
+    })
+  }
+
   async job(id: string): Promise<PastJob | null> {
     // A text that cannot be written is the name of nothing.
     if (!isWritable(id)) return null

@@ -48,6 +48,7 @@ export class AlikeSubmits {
       job,
       task: job.task,
       taskBefore: null,
+      states: null,
     }
     this.answers = entries.map((one) => ({ verdict: 'committed', value: one.job, rejection: null }))
   }

@@ -41,6 +41,8 @@ import {
 import type { CallCheck } from '../../state/call-checks.ts'
 import { checksAfter } from '../../state/call-checks.ts'
 import { CountTable } from '../../state/job-counts.ts'
+import type { StatesAround } from '../../state/metrics.ts'
+import { statesAround, statesBefore } from '../../state/metrics.ts'
 import { isListed, TaskSnapshot } from '../../state/task-snapshot.ts'
 import type { Row } from '../connection.ts'
 import type { LackingSteps, LeasedRow } from './context.ts'
@@ -62,6 +64,8 @@ export interface AppliedEntry {
   readonly job: Job | null
   readonly task: Task | null
   readonly taskBefore: TaskSnapshot | null
+  /** Of the task; null: it has none. */
+  readonly states: StatesAround | null
 }
 
 export class NotLoaded extends PawlError {
@@ -421,6 +425,7 @@ export class WorkingSet implements Indexes {
         : rowKey(job.id, task.stage, task.segment)
     const previousPosition = this.#markChanged(name, position)
     const taskBefore = task === null ? null : new TaskSnapshot().note(job, task)
+    const before = task === null ? 0 : statesBefore(job, task, entry.at)
     const wasReady = taskBefore?.listed === true && this.#isReady(name)
     if (entry.type === 'TaskRescheduled' || entry.type === 'JobReplaced') this.#move(name, task)
     const waits = task?.waiting?.waits
@@ -434,7 +439,8 @@ export class WorkingSet implements Indexes {
     if (job.task !== null || task === null) job.lastPosition = position
     if (task !== null && taskBefore !== null) this.#updateUsage(task, taskBefore)
     if (task !== null && wasReady) this.#freeLimitsOf(task, isListed(job, task), entry.at)
-    this.#noteApplied(entry, position, previousPosition, job, task, taskBefore)
+    const states = task === null ? null : statesAround(before, job, task, entry.at)
+    this.#noteApplied(entry, position, previousPosition, job, task, taskBefore, states)
   }
 
   /** Counts a row in or out as it says that it is counted. `queue`: of its task. */
@@ -549,8 +555,9 @@ export class WorkingSet implements Indexes {
     job: Job | null = null,
     task: Task | null = null,
     taskBefore: TaskSnapshot | null = null,
+    states: StatesAround | null = null,
   ): void {
-    this.applied.push({ entry, position, previousPosition, job, task, taskBefore })
+    this.applied.push({ entry, position, previousPosition, job, task, taskBefore, states })
   }
 
   #newRow(job: Job, stage: number, segment: number, lastPosition: number): void {

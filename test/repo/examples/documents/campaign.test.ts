@@ -70,11 +70,26 @@ describe.concurrent('documents', () => {
   it('go on until a person interrupts, with a page that shows them: what has come is finished', async () => {
     const args = [...SHORT, '--collections', '2', '--kills', '0', '--port', '0']
     let counted: unknown = null
+    let paid: unknown = null
     const { code, stdout } = await run(args, /harbour-1\/report: written/, async (said) => {
       const address = /http:\/\/127\.0\.0\.1:\d+/.exec(said)?.[0]
       counted = await (await fetch(`${address}/v1/counts`)).json()
+      const answer = { name: 'decision', value: { pay: true, cents: 5, cause: 'arrived late' } }
+      const to = `${address}/v1/jobs/refund-1`
+      const asked = await fetch(`${to}/answers`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ ...answer, by: 'a reader of the page' }),
+      })
+      expect(await asked.json()).toEqual({})
+      paid = await (await fetch(`${to}/result?waitMs=20000`)).json()
     })
     expect(counted).toMatchObject({ total: expect.any(Number), states: { FAILED: 0 } })
+    expect(paid).toMatchObject({ state: 'SUCCEEDED', result: { paid: 5 } })
+    expect(stdout).toContain('refund-1: a reader of the page answered')
+    expect(stdout).toMatch(
+      /^refunds: 3; 1 paid, 0 not paid, 2 not decided yet; paid twice: 0\nanswers: 0 of .*, 1 of others$/m,
+    )
     expect(stdout).toContain('finishing what has come; Ctrl-C once more: stop at once')
     expect(stdout).toMatch(/^lost: 0, counted twice: 0$/m)
     expect(stdout).toMatch(/It holds: every document was counted exactly once\.\n$/)

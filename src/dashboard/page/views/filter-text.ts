@@ -1,0 +1,169 @@
+/**
+ * A filter of jobs as one types it (`type:mail state:FAILED ended-since:today`), as it stands in the address, and as the server
+ * takes it. What has a space, or a quotation mark, stands in quotation marks.
+ */
+import { PIPELINE_JOB_TRANSITIONS } from '../../../kernel/index.ts'
+import type { OperationInput } from '../../../protocol/index.ts'
+import { FieldProblem } from '../action.ts'
+import type { RouteParameters } from '../route.ts'
+
+export type AskedJobs = Omit<OperationInput<'jobs.list'>, 'after' | 'limit' | 'order'>
+
+/** As they are typed, and by what name the address and the server know them. */
+export const WORDS = {
+  state: 'state',
+  type: 'type',
+  queue: 'queue',
+  tag: 'tag',
+  key: 'key',
+  group: 'group',
+  worker: 'worker',
+  error: 'error',
+  since: 'submittedFrom',
+  before: 'submittedBefore',
+  'ended-since': 'completedFrom',
+  'ended-before': 'completedBefore',
+} as const
+
+export type FilterWord = keyof typeof WORDS
+
+export const HINTS: Readonly<Record<FilterWord | 'id', string>> = {
+  state: 'a state',
+  type: 'a type of job',
+  queue: 'a queue',
+  tag: 'a tag',
+  key: 'its key',
+  group: 'its group',
+  worker: 'the worker that has it',
+  error: 'what it failed of',
+  since: 'submitted since: 1h, today, 2026-11-18',
+  before: 'submitted before: 1h, today, 2026-11-18',
+  'ended-since': 'over since: 1h, today, 2026-11-18',
+  'ended-before': 'over before: 1h, today, 2026-11-18',
+  id: 'leads to that job',
+}
+
+const STATES = Object.keys(PIPELINE_JOB_TRANSITIONS)
+const TIMES: ReadonlySet<string> = new Set([
+  'submittedFrom',
+  'submittedBefore',
+  'completedFrom',
+  'completedBefore',
+])
+const UNITS: Readonly<Record<string, number>> = {
+  m: 60_000,
+  h: 3_600_000,
+  d: 86_400_000,
+  w: 604_800_000,
+}
+
+export interface TypedFilter {
+  readonly parameters: RouteParameters
+  /** What is no word of a filter: the id of a job. Empty: there is none. */
+  readonly id: string
+}
+
+export function isWord(word: string): word is FilterWord {
+  return Object.hasOwn(WORDS, word)
+}
+
+/** Throws `FieldProblem` for what is none. */
+export function typedFilter(text: string): TypedFilter {
+  const parameters: Record<string, string> = {}
+  let id = ''
+  for (const { word, value } of partsIn(text)) {
+    if (word === 'id' || word === '') id = value
+    else if (!isWord(word))
+      throw new FieldProblem(`'${word}' is nothing that jobs are filtered by.`)
+    else if (value === '')
+      throw new FieldProblem(`What ${word}? Such as ${word}:${exampleOf(word)}`)
+    else {
+      assertFits(word, value)
+      parameters[WORDS[word]] = word === 'state' ? value.toUpperCase() : value
+    }
+  }
+  // In one order, whatever the one in which they were typed: the same filter has one address.
+  const ordered = Object.values(WORDS).filter((name) => name in parameters)
+  return {
+    parameters: Object.fromEntries(ordered.map((name) => [name, parameters[name] ?? ''])),
+    id,
+  }
+}
+
+function exampleOf(word: FilterWord): string {
+  if (word === 'state') return 'FAILED'
+  return TIMES.has(WORDS[word]) ? '1h' : 'mail'
+}
+
+function assertFits(word: FilterWord, value: string): void {
+  if (word === 'state' && !STATES.includes(value.toUpperCase())) {
+    throw new FieldProblem(`A state is one of ${STATES.join(', ')}.`)
+  }
+  if (TIMES.has(WORDS[word]) && timeIn(value, 0) === null) {
+    throw new FieldProblem(`'${value}' is no time: 30m, 2h, 7d, today, or 2026-11-18T15:00.`)
+  }
+}
+
+export interface FilterPart {
+  readonly word: string
+  readonly value: string
+  /** Where it stands in the text. */
+  readonly from: number
+  readonly to: number
+}
+
+const PART = /(?:([\w-]+):)?(?:"((?:[^"\\]|\\.)*)"?|(\S*))/gy
+
+/** In the order in which they stand. */
+export function partsIn(text: string): readonly FilterPart[] {
+  const parts: FilterPart[] = []
+  for (let at = 0; at < text.length;) {
+    if (/\s/.test(text[at] as string)) {
+      at += 1
+      continue
+    }
+    PART.lastIndex = at
+    const [whole = '', word = '', quoted, bare = ''] = PART.exec(text) ?? []
+    const value = quoted === undefined ? bare : quoted.replaceAll(/\\(.)/gs, '$1')
+    const to = at + Math.max(1, whole.length)
+    parts.push({ word: word.toLowerCase(), value, from: at, to })
+    at = to
+  }
+  return parts
+}
+
+export function quotedValue(value: string): string {
+  return /^[^\s"\\]+$/.test(value) ? value : `"${value.replaceAll(/["\\]/g, '\\$&')}"`
+}
+
+/** As one would type it. */
+export function filterText(parameters: RouteParameters): string {
+  return (Object.keys(WORDS) as FilterWord[])
+    .flatMap((word) => {
+      const value = parameters[WORDS[word]]
+      return value === undefined || value === '' ? [] : [`${word}:${quotedValue(value)}`]
+    })
+    .join(' ')
+}
+
+/** Milliseconds since 1970. `now`: what '1h' and 'today' are measured from. Null: it is no time. */
+export function timeIn(text: string, now: number): number | null {
+  if (text === 'today') return new Date(now).setHours(0, 0, 0, 0)
+  const [, count, unit] = /^(\d{1,6})\s*([mhdw])$/.exec(text) ?? []
+  if (count !== undefined) return now - Number(count) * (UNITS[unit as string] as number)
+  const time = /^\d{4}-/.test(text) ? Date.parse(text) : Number.NaN
+  return Number.isNaN(time) ? null : time
+}
+
+/** What stands in the address, as the server takes it. */
+export function filterIn(parameters: RouteParameters, now: number): AskedJobs {
+  const filter: Record<string, unknown> = {}
+  for (const name of Object.values(WORDS)) {
+    const value = parameters[name]
+    if (value === undefined || value === '') continue
+    const time = TIMES.has(name) ? timeIn(value, now) : null
+    if (!TIMES.has(name)) filter[name] = value
+    else if (time !== null) filter[name] = Math.max(0, time)
+  }
+  return filter
+}

@@ -1,0 +1,169 @@
+/**
+ * What needs a person now: each a sentence, and where to go. Counts come from the counters of the engine; where there is none, the
+ * sentence says of how many jobs it speaks.
+ */
+import type { ComponentChildren } from 'preact'
+import { Fragment } from 'preact'
+import type { AnswerOf } from '../api.ts'
+import { countText } from '../duration-text.ts'
+import { JobLink, Since, Text } from '../parts.tsx'
+import { linkTo } from '../route.ts'
+
+export interface SeenOverview {
+  readonly counts: AnswerOf<'counts'>
+  readonly health: AnswerOf<'health'> | null
+  readonly metrics: AnswerOf<'metrics'> | null
+  readonly queues: AnswerOf<'queues.list'>['queues']
+  readonly workers: AnswerOf<'workers.list'>['workers']
+  /** The oldest of them; null: they may not be asked for. */
+  readonly questions: AnswerOf<'inbox.list'> | null
+  /** The first of them; null: the same. */
+  readonly quarantined: AnswerOf<'quarantine.list'> | null
+}
+
+interface Need {
+  /** Something is lost, or will be, while it stands. */
+  readonly isBad?: boolean
+  readonly says: ComponentChildren
+}
+
+/** The worst first. */
+function needsOf(seen: SeenOverview): readonly Need[] {
+  return [...ofStore(seen), ...ofJobs(seen), ...ofWorkers(seen), ...ofQueues(seen)]
+}
+
+function ofStore({ health }: SeenOverview): readonly Need[] {
+  const needs: Need[] = (health?.broken ?? []).map(({ invariant, what }) => ({
+    isBad: true,
+    says: (
+      <>
+        Invariant {invariant} does not hold: <Text text={what} />
+      </>
+    ),
+  }))
+  if (health?.outage == null) return needs
+  const says = (
+    <>
+      The store does not work for <Since at={health.outage.since} />:{' '}
+      <Text text={health.outage.why} />
+    </>
+  )
+  return [{ isBad: true, says }, ...needs]
+}
+
+function ofJobs({ counts, questions, quarantined }: SeenOverview): readonly Need[] {
+  const { QUARANTINED } = counts.states
+  const needs: Need[] = []
+  const held = (quarantined?.jobs ?? []).filter((one) => one.held.length > 0)
+  if (held.length > 0) {
+    const isAll = quarantined?.next === null
+    const of = isAll ? '' : `, of the first ${quarantined?.jobs.length} in quarantine`
+    needs.push({ isBad: true, says: <HeldEffects of={of} jobs={held.map(({ id }) => id)} /> })
+  }
+  if (QUARANTINED > 0) {
+    const says = (
+      <a href={linkTo('quarantine')}>{jobsText(QUARANTINED)} in quarantine: given up, and kept</a>
+    )
+    needs.push({ isBad: true, says })
+  }
+  const asked = questions?.questions.length ?? 0
+  if (asked > 0) {
+    const more = questions?.next === null ? '' : 'at least '
+    const text = asked === 1 ? '1 question waits' : `${more}${asked} questions wait`
+    needs.push({ says: <a href={linkTo('inbox')}>{text} for an answer</a> })
+  }
+  return needs
+}
+
+function HeldEffects({ of, jobs }: { readonly of: string; readonly jobs: readonly string[] }) {
+  return (
+    <>
+      {jobsText(jobs.length)} with an effect whose outcome a person has to say{of}:{' '}
+      {jobs.slice(0, 5).map((id) => (
+        <Fragment key={id}>
+          <JobLink id={id} />{' '}
+        </Fragment>
+      ))}
+      {jobs.length > 5 && `and ${jobs.length - 5} more`}
+    </>
+  )
+}
+
+function ofWorkers({ health }: SeenOverview): readonly Need[] {
+  const stalled = (health?.stalled ?? []).map(({ job, since }) => ({
+    isBad: true,
+    says: (
+      <>
+        Nothing is heard of the handler of <JobLink id={job} /> for <Since at={since} />
+      </>
+    ),
+  }))
+  const unserved = (health?.unserved ?? []).map(({ queue, type, stage, count, since }) => ({
+    says: (
+      <a href={linkTo('jobs', { queue, type })}>
+        {jobsText(count)} of <Text text={type} />
+        {stage !== null && ` (${stage})`} in queue <Text text={queue} /> wait for{' '}
+        <Since at={since} /> without a worker
+      </a>
+    ),
+  }))
+  return [...stalled, ...unserved]
+}
+
+/** What waits in a queue that no worker takes from is not found by the engine before it has waited for long. */
+function ofQueues({ queues, workers }: SeenOverview): readonly Need[] {
+  const served = new Set(workers.flatMap(({ serves }) => serves.map(({ queue }) => queue)))
+  return queues.flatMap(({ name, pausedAt, states, segments }): Need[] => {
+    const link = (says: ComponentChildren): Need => ({
+      says: <a href={linkTo('queues', { queue: name })}>{says}</a>,
+    })
+    if (pausedAt !== null) {
+      return [
+        link(
+          <>
+            Queue <Text text={name} /> is paused
+          </>,
+        ),
+      ]
+    }
+    const waiting = states.QUEUED + segments.ready
+    if (served.has(name) || waiting === 0) return []
+    return [
+      link(
+        <>
+          {countText(waiting)} {waiting === 1 ? 'waits' : 'wait'} in queue <Text text={name} />, and
+          no worker serves it
+        </>,
+      ),
+    ]
+  })
+}
+
+function jobsText(count: number): string {
+  return count === 1 ? '1 job' : `${countText(count)} jobs`
+}
+
+const MOST_SHOWN = 20
+
+export function Needs({ of }: { readonly of: SeenOverview }) {
+  const needs = needsOf(of)
+  const isBad = needs.some((one) => one.isBad === true)
+  const kind = needs.length === 0 ? 'needs well' : isBad ? 'needs bad' : 'needs'
+  return (
+    <section aria-labelledby="needs" class={kind}>
+      <h2 id="needs">Needs a person</h2>
+      {needs.length === 0 ? (
+        <p>Nothing does now.</p>
+      ) : (
+        <ul>
+          {needs.slice(0, MOST_SHOWN).map((one, i) => (
+            <li key={i} class={one.isBad === true ? 'grave' : undefined}>
+              {one.says}
+            </li>
+          ))}
+          {needs.length > MOST_SHOWN && <li>and {needs.length - MOST_SHOWN} more</li>}
+        </ul>
+      )}
+    </section>
+  )
+}
