@@ -218,12 +218,14 @@ export interface Statements extends CallStatements, CountStatements {
   /** rows (key). */
   readonly clearWakes: string
   /**
-   * rows (channel, level, grp, keys as a JSON array) → channel, level, grp, the group's newest turn, and where a
+   * rows (channel, level, grp, keys as a JSON array or null) → channel, level, grp, the group's newest turn, and where a
    * group begins that has none: at the smallest turn that is ready, or is parked for one of these keys; or, if none
    * is, behind the newest of all.
    */
   readonly lockGroupTurns: string
-  /** rows (channel, level, grp, turn). */
+  /** rows (channel, level, grp, turn): of groups that have a row. */
+  readonly raiseGroupTurns: string
+  /** The same of others. */
   readonly saveGroupTurns: string
 
   /** key, most → key, held, full_at, wake_at of limits behind it, in order. */

@@ -45,6 +45,7 @@ const HOT: readonly (keyof Statements)[] = [
   'leased',
   'busyChannels',
   'lockGroupTurns',
+  'raiseGroupTurns',
   'readRows',
   'segmentsAfter',
   'tallies',
@@ -92,7 +93,8 @@ async function sqlitePlan(connection: Connection, sql: string): Promise<string> 
 
 /** `work` and the other tables are only ever reached by an index. */
 const WHOLE_TABLE = {
-  PostgreSQL: /Seq Scan on (?:work|limits|events|tallies|questions)|Hash Join|Merge Join/,
+  PostgreSQL:
+    /Seq Scan on (?:work|limits|events|tallies|questions|group_turns)|Hash Join|Merge Join/,
   SQLite:
     /^SCAN (?:(?:work|limits|events|tallies|questions|w|x|y|e)(?! USING (?:COVERING )?INDEX)\b|\w+ USING INDEX sqlite_autoindex)/m,
 }

@@ -30,6 +30,9 @@ export function channelHash(channel: string): string {
 const CHURN = `with (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.01,
       autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0)`
 
+/** Turns of groups are indexed in blocks: a turn that grows within its block leaves every index as it is. */
+export const TURNS_OF_BLOCK = 64
+
 /**
  * For an index in which no two rows are equal, but for the versions of one row until they are vacuumed:
  * deduplicating those costs more with each change than the space that it saves.
@@ -222,10 +225,11 @@ export const STEPS: readonly (readonly string[])[] = [
       level integer not null,
       grp text collate "C" not null,
       turn bigint not null,
+      block bigint generated always as (turn / ${TURNS_OF_BLOCK}) stored,
       primary key (channel, level, grp)
     ) ${CHURN}`,
     // By the hash: an index that begins with the channel would also be taken to look up a single group.
-    `create index newest_turn on group_turns (${channelHash('channel')}, level, turn desc)`,
+    `create index newest_turn on group_turns (${channelHash('channel')}, level, block desc)`,
     `create table counts (
       ${COUNT_CELLS.map((cell) => `${cell} bigint not null,`).join('\n      ')}
       dimension text collate "C" not null,

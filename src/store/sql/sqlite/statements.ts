@@ -185,6 +185,8 @@ export const SQLITE: Statements = {
         (select max(turn) + 1 from group_turns where channel = ?1 and level = ?2),
         0
       )`,
+  raiseGroupTurns: `
+    update group_turns set turn = max(turn, ?4) where channel = ?1 and level = ?2 and grp = ?3`,
   saveGroupTurns: `
     insert into group_turns (channel, level, grp, turn) values (?, ?, ?, ?)
     on conflict (channel, level, grp) do update set turn = max(turn, excluded.turn)`,

@@ -86,16 +86,25 @@ export class TurnAssignment implements TurnAssigner {
     const names = [...byGroup.keys()].toSorted()
     const rows = names.map((name): Row => {
       const limits = (byGroup.get(name) ?? []).flatMap((task) => task.limits)
-      return (JSON.parse(name) as Row).concat(JSON.stringify([...new Set(limits)]))
+      const keys = limits.length === 0 ? null : JSON.stringify([...new Set(limits)])
+      return [...(JSON.parse(name) as Row), keys]
     })
     const [turns] = await connection.run([{ sql: this.#sql.lockGroupTurns, rows }])
-    const saved: Row[] = []
-    for (const [channel, level, group, own, start] of turns?.rows ?? []) {
-      const name = JSON.stringify([channel, level, group])
+    const begins = new Map((turns?.rows ?? []).map((row) => [JSON.stringify(row.slice(0, 3)), row]))
+    const [known, unknown]: [Row[], Row[]] = [[], []]
+    for (const name of names) {
+      const [channel, level, group, own, start] = begins.get(name) as Row
       let turn = Math.max(((own as number | null) ?? -1) + 1, start as number)
       for (const { row } of byGroup.get(name) ?? []) row.turn = turn++
-      saved.push([channel as string, level as number, group as string, turn - 1])
+      const last = [channel as string, level as number, group as string, turn - 1]
+      if (own === null) unknown.push(last)
+      else known.push(last)
     }
-    await connection.run([{ sql: this.#sql.saveGroupTurns, rows: saved }])
+    // If the row of a known one was deleted meanwhile, its group begins like one that is new.
+    const writes = [
+      { sql: this.#sql.raiseGroupTurns, rows: known },
+      { sql: this.#sql.saveGroupTurns, rows: unknown },
+    ]
+    await connection.run(writes.filter(({ rows: some }) => some.length > 0))
   }
 }
