@@ -25,6 +25,18 @@ const parts = pipeline('parts', { input: typed<number[]>(), retry: { max: 0 } })
   },
 })
 
+/** Its second segment fails once: tried again, it is not where it was, however soon it is looked at. */
+const failingOnce = pipeline('failing-once', {
+  input: typed<number[]>(),
+  retry: { max: 0 },
+}).stage('each', {
+  each: 'input',
+  run: ({ segment, job: { attempt } }) => {
+    if (segment > 1 && attempt === 1) throw new Error(`no ${segment}`)
+    return segment
+  },
+})
+
 /** Waits for its first attempt to be stopped; a later one ends at once. */
 function hanging(name = 'hanging') {
   const began = deferred()
@@ -383,8 +395,8 @@ const STUCK: Readonly<
   ],
   'with a segment in quarantine': [
     async (pawl) => {
-      pawl.work([parts])
-      const handle = await pawl.submit(parts, [2, 1])
+      pawl.work([failingOnce])
+      const handle = await pawl.submit(failingOnce, [2, 1])
       await handle.result().catch(() => undefined)
       return handle.id
     },
