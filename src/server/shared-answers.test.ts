@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest'
-import type { Question } from './shared-answers.ts'
+import type { SharedQuestion } from './shared-answers.ts'
 import { SharedAnswers } from './shared-answers.ts'
 
 const READER = { scope: null, link: null, seesPayloads: true }
 
-function question(changes: Partial<Question> & { maxAge?: number } = {}): Question {
+function question(changes: Partial<SharedQuestion> & { maxAge?: number } = {}): SharedQuestion {
   const { maxAge = 1, ...rest } = changes
   return {
     operation: { name: 'counts' },

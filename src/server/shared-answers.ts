@@ -29,7 +29,7 @@ interface KeptAnswer {
 }
 
 /** What is asked, by whom, and how. */
-export interface Question {
+export interface SharedQuestion {
   readonly operation: Pick<Operation, 'name'>
   readonly caller: Pick<Caller, 'link' | 'scope' | 'seesPayloads'>
   readonly input: object
@@ -47,7 +47,7 @@ export class SharedAnswers {
   }
 
   /** The body of the answer; `make` makes it, if there is none that is new enough. */
-  body(question: Question, make: () => Promise<string>): Promise<string> {
+  body(question: SharedQuestion, make: () => Promise<string>): Promise<string> {
     const ageMs = ageTaken(question)
     if (ageMs === 0) return make()
     const { operation, caller, input } = question
@@ -75,7 +75,7 @@ export class SharedAnswers {
 }
 
 /** How old the answer may be, in milliseconds; 0: it is not shared. */
-function ageTaken({ operation, caller, headers }: Question): number {
+function ageTaken({ operation, caller, headers }: SharedQuestion): number {
   if (!SHARED.has(operation.name) || caller.scope !== null || caller.link !== null) return 0
   const [, seconds] = /\bmax-age=(\d{1,6})\b/.exec(headers.get('cache-control') ?? '') ?? []
   return Math.min(1_000 * Number(seconds ?? 0), MOST_AGE_MS)
