@@ -4,7 +4,7 @@
 import type { Pawl } from '../../src/index.ts'
 import { job, typed } from '../../src/index.ts'
 import type { GrowthRow } from './row.ts'
-import { atRest, roundsOf } from './unit-cost.ts'
+import { atRest, roundUs } from './unit-cost.ts'
 import { untilRun } from './until-run.ts'
 
 const BATCH = 1_000
@@ -28,10 +28,10 @@ export const backlog: GrowthRow = {
       await submit(pawl, size - there)
       there = size
       await atRest(place)
-      const submitted = await roundsOf(place, () => submit(pawl, MEASURED))
+      const submitted = await roundUs(place, () => submit(pawl, MEASURED))
       yield { unit: 'a submit', size, us: submitted / MEASURED }
       await atRest(place)
-      const drained = await roundsOf(place, () => drain(pawl, MEASURED))
+      const drained = await roundUs(place, () => drain(pawl, MEASURED))
       yield { unit: 'a claim and commit', size, us: drained / MEASURED }
     }
     await pawl.close()

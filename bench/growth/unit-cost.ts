@@ -11,7 +11,9 @@ import { median } from '../ratio.ts'
 import type { Place, StoreName } from './place.ts'
 import { cpuOf } from './place.ts'
 
-const ROUNDS = 5
+const ROUNDS = 7
+/** Of work in rounds: with more jobs a store may read them from another place, with code that did not run before. */
+const WARM_ROUNDS = 3
 /** What a round spends, at least. */
 const ROUND_US: Readonly<Record<StoreName, number>> = {
   directory: 40_000,
@@ -28,14 +30,19 @@ const WARM_MS = 1_500
 export async function callUs(place: Place, call: () => Promise<unknown>): Promise<number> {
   await warmUp(call)
   const calls = await callsOfRound(place, call)
-  const rounds = await roundsOf(place, async () => {
+  const us = await medianOf(place, async () => {
     for (let i = 0; i < calls; i++) await call()
   })
-  return rounds / calls
+  return us / calls
 }
 
-/** The median cost of one run of it, in microseconds. */
-export async function roundsOf(place: Place, run: () => Promise<unknown>): Promise<number> {
+/** Microseconds of one run of it, which is long enough. */
+export async function roundUs(place: Place, run: () => Promise<unknown>): Promise<number> {
+  for (let round = 0; round < WARM_ROUNDS; round++) await run()
+  return medianOf(place, run)
+}
+
+async function medianOf(place: Place, run: () => Promise<unknown>): Promise<number> {
   const each: number[] = []
   for (let round = 0; round < ROUNDS; round++) each.push(await cpuOf(place, run))
   return median(each)

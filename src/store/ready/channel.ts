@@ -33,6 +33,8 @@ export interface IndexState {
   turns: number
   /** Lists of which no task is ready. */
   unused: number
+  /** Tasks that are ready in all channels together, whatever stops them. */
+  readonly total: { ready: number }
 }
 
 /** Of each list, when the oldest is asked for. What came back from a wait stands before older tasks. */
@@ -161,6 +163,7 @@ export class ReadyList extends TaskQueue implements Place, QueueMember, Limited 
   taskCame(): void {
     if (this.ready === 0) this.#index.unused -= 1
     this.ready += 1
+    this.#index.total.ready += 1
     this.channel.queue.ready += 1
     this.group.ready += 1
     if (this.group.ready === 1) this.#goToEnd()
@@ -168,6 +171,7 @@ export class ReadyList extends TaskQueue implements Place, QueueMember, Limited 
 
   taskLeft(isServed: boolean): void {
     this.ready -= 1
+    this.#index.total.ready -= 1
     this.channel.queue.ready -= 1
     this.group.ready -= 1
     if (isServed && this.group.ready > 0) this.#goToEnd()

@@ -72,6 +72,7 @@ export class ReadyIndex {
     },
     turns: 0,
     unused: 0,
+    total: { ready: 0 },
   }
   /** Tasks that are due at this time or before are in their channels, the others in `due`. */
   #now = 0
@@ -252,6 +253,8 @@ export class ReadyIndex {
     names: readonly ChannelName[],
     { suspects, lastChances }: { readonly suspects: boolean; readonly lastChances: boolean },
   ): ReadyChannel[] {
+    // A worker that polls may name thousands.
+    if (this.#state.total.ready === 0) return []
     const found = new Map<QueueState, Set<ReadyChannel>>()
     for (const { queue, type, stage } of names) {
       const known = this.#queues.get(queue)
