@@ -95,7 +95,7 @@ function GroupCard({ group }: { readonly group: ErrorGroup }) {
         {sample === null ? fingerprint : <Text text={sample.message} most={400} />}
       </h2>
       {sample !== null && (
-        <ul class="chips">
+        <ul class="labels">
           <li>
             code <Text text={sample.code} most={80} />
           </li>

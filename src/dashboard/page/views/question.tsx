@@ -18,7 +18,7 @@ export function QuestionFacts({
   readonly hasJob: boolean
 }) {
   return (
-    <ul class="chips">
+    <ul class="labels">
       <li>
         <Text text={of.type} most={60} /> {hasJob && <JobLink id={of.job} />}
       </li>
