@@ -265,6 +265,34 @@ describe.each(Object.keys(DATABASES))('a store on %s', (name) => {
     }
   })
 
+  it('opens after a job with many segments was forgotten, and another one has its id', async () => {
+    const place = await placeIn(name)
+    let time = 1_000
+    const store = await place.open({ now: () => time })
+    const segments = Array.from({ length: 250 }, (_, i) => i)
+    const spec = pipeline([stage('each', { each: 'input' })], { input: JSON.stringify(segments) })
+    const submitted: readonly Command[] = [
+      { type: 'SubmitJob', job: 'again', spec },
+      { type: 'OpenStage', job: 'again', stage: 0 },
+    ]
+    await store.execute(submitted)
+    await store.execute([{ type: 'CancelJob', job: 'again', ...onRecord }])
+    await store.execute(
+      segments.map((segment) => ({ type: 'StopTask', job: 'again', stage: 0, segment })),
+    )
+    time += 1
+    const forget: Command = { type: 'ForgetJob', job: 'again', endedBefore: time }
+    expect(await store.execute([forget])).toMatchObject([{ verdict: 'committed' }])
+    expect(await store.execute(submitted)).toMatchObject([
+      { verdict: 'committed' },
+      { verdict: 'committed' },
+    ])
+    await store.close()
+    const again = await place.open(clock)
+    expect(await again.query({ kind: 'overview', job: 'again' })).toMatchObject({ state: 'QUEUED' })
+    await again.close()
+  })
+
   it('says in its health which job is broken, by itself', async () => {
     const place = await placeIn(name)
     const told = deferred<Error>()

@@ -136,9 +136,11 @@ class CheckOnOpen {
         if (own !== undefined) this.#report('work', job, 'its job is gone, and the row is there')
       } else if (own === undefined) this.#report('work', job, 'it is missing')
       else if (!isSmall(rows as number, entries as number)) {
+        // Nor do those of an earlier job with this id.
+        const first = own[WORK_COLUMN_AT.position] as number
         await this.#checkLargeJob(
           own,
-          events.filter((event) => event.job === job && event.position > through),
+          events.filter((one) => one.job === job && one.position > through && one.position >= first),
         )
       } else if ((last as number) < position && position > through) {
         const what = `the newest of its rows is of position ${String(last)}, and its newest event of ${position}`
