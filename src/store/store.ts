@@ -205,6 +205,8 @@ export interface JobOverview {
   readonly attempt: number
   /** Retries that were used, of all tasks. */
   readonly retries: number
+  /** The names of the effects that its commits promised. */
+  readonly effects: readonly string[]
   /** None of a plain job: its task is in the job. */
   readonly stages: readonly StageOverview[]
 }

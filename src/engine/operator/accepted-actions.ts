@@ -16,7 +16,6 @@ import {
   discardOf,
   forceOf,
   isRetriable,
-  promisedEffects,
   releaseOf,
   rescheduleOf,
   resolveOf,
@@ -95,7 +94,7 @@ export async function acceptedActions(
     ...(isWhole ? jobActions(ground) : []),
     ...(task === null ? [] : taskActions(ground, task)),
     ...(isWhole ? [] : discardOfTask(ground, task)),
-    ...(isWhole ? await endActions(store, ground) : []),
+    ...(isWhole ? endActions(ground) : []),
   ]
   return {
     job: id,
@@ -203,7 +202,7 @@ function discardOfTask(ground: Ground, task: Task | null): AcceptedAction[] {
 }
 
 /** Of a job that is over; a plain one in quarantine, too, is run again from a step. */
-async function endActions(store: Store, ground: Ground): Promise<AcceptedAction[]> {
+function endActions(ground: Ground): AcceptedAction[] {
   const { view } = ground
   const { job, state } = view
   const actions: AcceptedAction[] = []
@@ -211,17 +210,9 @@ async function endActions(store: Store, ground: Ground): Promise<AcceptedAction[
   const isFromStep = job.task !== null && whyNotRerun(view, true) === null
   const from = isFromStep ? (job.task?.steps ?? []).map(({ name }) => name) : []
   if (isWhole || from.length > 0) {
-    const effects = promisedEffects(await allTasks(store, job))
-    actions.push({ action: 'rerun', isWhole, from, effects })
+    actions.push({ action: 'rerun', isWhole, from, effects: view.effects })
   }
   const erasure: Command = { type: 'EraseJob', job: job.id, ...WHO }
   if (isFinal(state) && isAccepted(ground, erasure, null)) actions.push({ action: 'erase' })
   return actions
-}
-
-/** Of a pipeline that is over all are read: nothing more happens to them. */
-async function allTasks(store: Store, job: Job): Promise<readonly Task[]> {
-  if (job.task !== null) return [job.task]
-  const view = await store.query({ kind: 'job', job: job.id })
-  return (view?.stages ?? []).flatMap(({ tasks }) => tasks)
 }

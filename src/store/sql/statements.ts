@@ -283,6 +283,8 @@ export interface Statements extends CallStatements, CountStatements {
   readonly deadJobsAfter: string
   /** job → the position of the newest entry of any of its rows. */
   readonly lastPosition: string
+  /** job → position, how many rows it has, the sum of their versions: the same as long as none of them changes. */
+  readonly jobMark: string
   /** job, stage, segment, most, bytes → loaded, spec of the segments behind it, in order, up to the one that reaches so many bytes. */
   readonly segmentsAfter: string
   /** job, position, most, 1 or -1 → position, record of its entries behind it, in order or newest first. */

@@ -19,6 +19,8 @@ export interface Activity {
   readonly attempt: number
   /** Retries that were used, of all tasks. */
   readonly retries: number
+  /** The names of the effects that its commits promised. */
+  readonly effects: readonly string[]
 }
 
 export const MOST_EXECUTIONS = 20
@@ -29,10 +31,12 @@ export function activityOf(job: Job, stages: StageTasks | null): Activity {
   let updatedAt = job.time
   let attempt = 0
   let retries = 0
+  const effects = new Set<string>()
   const add = (task: Task): void => {
     updatedAt = Math.max(updatedAt, task.time)
     attempt = Math.max(attempt, task.attempt)
     retries += task.retries
+    for (const { promise } of task.commit?.effects ?? []) effects.add(promise.name)
     for (const lease of task.leases) {
       if (lease.startedAt !== null && lease.startedAt < startedAt) startedAt = lease.startedAt
       newest.add(task, lease)
@@ -46,6 +50,7 @@ export function activityOf(job: Job, stages: StageTasks | null): Activity {
     updatedAt,
     attempt,
     retries,
+    effects: [...effects],
   }
 }
 

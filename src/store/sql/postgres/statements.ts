@@ -465,6 +465,7 @@ export const POSTGRES: Statements = {
     ) as dead ${rowsOf('dead.job', OWN)}
     order by w.position`,
   lastPosition: `select max(last_position) from work where job = $1::text`,
+  jobMark: `select max(position), count(*), sum(version)::int8 from work where job = $1::text`,
   // The size of a record is known without its bytes.
   segmentsAfter: `
     select ${loaded}, null as spec from (

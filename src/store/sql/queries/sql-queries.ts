@@ -30,6 +30,7 @@ import { CountQueries, MOST_WITHOUT_TURN } from './count-queries.ts'
 import { JobLists } from './job-lists.ts'
 import { questionsPage } from './question-list.ts'
 import type { JobQueries, QueryContext } from './job-queries.ts'
+import { LargePipelines } from './large-pipelines.ts'
 
 /** More than a person looks at. */
 const MOST_HOLDERS = 20
@@ -47,6 +48,7 @@ export class SqlQueries {
   readonly #jobs: JobQueries
   readonly #counts: CountQueries
   readonly #lists: JobLists
+  readonly #large: LargePipelines
   readonly #answers: QueryAnswers
   readonly #outcomes = new QueryBatcher<string, Outcome | null>((jobs) =>
     this.#pool.run((connection) => this.#jobs.outcomes(withSafeNames(connection), jobs)),
@@ -65,6 +67,7 @@ export class SqlQueries {
     this.#jobs = jobs
     this.#counts = new CountQueries(context)
     this.#lists = new JobLists(context, lists, jobs, this.#counts)
+    this.#large = new LargePipelines(context.sql, (connection, id) => jobs.record(connection, id))
     this.#answers = { ...this.#own, ...others }
   }
 
@@ -83,13 +86,13 @@ export class SqlQueries {
 
   readonly #own: Omit<QueryAnswers, 'examination' | 'metrics' | 'upkeep'> = {
     job: async ({ job }, connection) => {
-      const record = await this.#jobs.record(connection, job)
+      const record = await this.#large.record(connection, job)
       return record === null
         ? null
         : jobView(record, recordTallies(record), await this.#jobs.now(connection))
     },
     overview: async ({ job }, connection) => {
-      const record = await this.#jobs.record(connection, job)
+      const record = await this.#large.record(connection, job)
       return record === null
         ? null
         : jobOverview(record, recordTallies(record), await this.#jobs.now(connection))

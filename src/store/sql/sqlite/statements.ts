@@ -268,6 +268,7 @@ export const SQLITE: Statements = {
     ) as dead join work w on w.job = dead.job and w.stage = -1 and w.segment = 0
     order by w.position`,
   lastPosition: 'select max(last_position) from work where job = ?',
+  jobMark: 'select max(position), count(*), sum(version) from work where job = ?',
   segmentsAfter: `
     select ${loaded}, null as spec from (
       select *, sum(length(record)) over (order by segment) - length(record) as bytes_before
