@@ -8,6 +8,7 @@ import { build } from 'esbuild'
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..')
 const page = join(root, 'src', 'dashboard', 'page')
+const catalogue = join(root, 'src', 'protocol', 'catalogue.ts')
 
 // Importing the kernel, the protocol or definitions does nothing by itself: of them, the page has what it uses.
 const onlyWhatIsUsed = {
@@ -26,6 +27,43 @@ const onlyWhatIsUsed = {
   },
 }
 
+// Of an operation the page needs where it is and how its command is written. Schemas, examples and sentences stay behind: the
+// server checks what it is given.
+const onlyRoutesOfOperations = {
+  name: 'only-routes-of-operations',
+  setup({ onLoad }) {
+    onLoad({ filter: /[\\/]src[\\/]protocol[\\/]catalogue\.ts$/ }, async () => {
+      const { OPERATIONS, PUBLIC_OPERATIONS } = await readCatalogue()
+      const routes = Object.values(OPERATIONS).map(({ name, method, path, command }) => [
+        name,
+        { name, method, path, command: commandForm(command) },
+      ])
+      const contents = [
+        `export const OPERATIONS = ${JSON.stringify(Object.fromEntries(routes))}`,
+        `export const PUBLIC_OPERATIONS = new Set(${JSON.stringify([...PUBLIC_OPERATIONS])})`,
+      ]
+      return { contents: contents.join('\n'), loader: 'js' }
+    })
+  },
+}
+
+async function readCatalogue() {
+  const { outputFiles } = await build({
+    absWorkingDir: root,
+    entryPoints: [catalogue],
+    bundle: true,
+    platform: 'node',
+    format: 'esm',
+    write: false,
+  })
+  const code = Buffer.from(outputFiles[0].contents).toString('base64')
+  return import(`data:text/javascript;base64,${code}`)
+}
+
+function commandForm({ none, words, positional, options, asks }) {
+  return none === undefined ? { words, positional, options, asks } : { none: '' }
+}
+
 export async function buildDashboard(folder) {
   await mkdir(folder, { recursive: true })
   await build({
@@ -40,7 +78,7 @@ export async function buildDashboard(folder) {
     jsx: 'automatic',
     jsxImportSource: 'preact',
     legalComments: 'none',
-    plugins: [onlyWhatIsUsed],
+    plugins: [onlyRoutesOfOperations, onlyWhatIsUsed],
   })
   for (const file of ['index.html', 'icon.svg']) {
     await copyFile(join(page, file), join(folder, file))

@@ -104,8 +104,14 @@ describe.each(Object.keys(DATABASES))('a pipeline with many segments on %s', (na
     'a segment is moved': () =>
       must({
         type: 'RescheduleTask',
-        ...{ job: JOB, stage: 0, segment: SEGMENTS - 1, attempt: 0, ...onRecord },
-        ...{ dueAt: null, priority: 3, toQueue: null },
+        job: JOB,
+        stage: 0,
+        segment: SEGMENTS - 1,
+        attempt: 0,
+        dueAt: null,
+        priority: 3,
+        toQueue: null,
+        ...onRecord,
       }),
     'it is cancelled': () => must({ type: 'CancelJob', job: JOB, ...onRecord }),
     'its segments are stopped': stopAll,

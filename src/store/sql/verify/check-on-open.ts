@@ -140,7 +140,9 @@ class CheckOnOpen {
         const first = own[WORK_COLUMN_AT.position] as number
         await this.#checkLargeJob(
           own,
-          events.filter((one) => one.job === job && one.position > through && one.position >= first),
+          events.filter(
+            (one) => one.job === job && one.position > through && one.position >= first,
+          ),
         )
       } else if ((last as number) < position && position > through) {
         const what = `the newest of its rows is of position ${String(last)}, and its newest event of ${position}`
