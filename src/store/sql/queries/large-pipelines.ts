@@ -9,6 +9,7 @@
  */
 import type { Task } from '../../../kernel/index.ts'
 import type { JobRecord } from '../../../log/index.ts'
+import { afterMs } from '../../clock.ts'
 import type { Connection } from '../connection.ts'
 import type { Statements } from '../statements.ts'
 
@@ -26,7 +27,8 @@ interface KeptPipeline {
   readonly record: JobRecord
   readonly mark: string
   readonly segments: number
-  readonly timer: NodeJS.Timeout
+  /** Ends the wait for the time at which it is let go. */
+  readonly stopTimer: () => void
 }
 
 /** `next`: for those that asked since `now` began; null: none did. */
@@ -97,8 +99,8 @@ export class LargePipelines {
   #keep(record: JobRecord, segments: number, mark: string): void {
     const { id } = record.job
     this.#drop(id)
-    const timer = setTimeout(() => this.#drop(id), KEPT_MS).unref()
-    this.#kept.set(id, { record, mark, segments, timer })
+    const stopTimer = afterMs(KEPT_MS, () => this.#drop(id))
+    this.#kept.set(id, { record, mark, segments, stopTimer })
     let room = MOST_SEGMENTS
     for (const [other, { segments: its }] of [...this.#kept].toReversed()) {
       room -= its
@@ -107,7 +109,7 @@ export class LargePipelines {
   }
 
   #drop(id: string): void {
-    clearTimeout(this.#kept.get(id)?.timer)
+    this.#kept.get(id)?.stopTimer()
     this.#kept.delete(id)
   }
 }
