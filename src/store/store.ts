@@ -45,6 +45,7 @@ import type { ClaimRequest } from './claim-request.ts'
 import type { Moment } from './moment.ts'
 import type { News } from './notice.ts'
 import type { Presence } from './presence.ts'
+import type { Totals } from './totals.ts'
 import type { JobsFilter, JobSummary, ReadModelAnswers } from './read-model.ts'
 import type { UserTransaction, Writes } from './user-transaction.ts'
 
@@ -635,6 +636,11 @@ export interface Store {
     commands: readonly Command[],
     claims: readonly ClaimRequest[],
   ): Promise<SubmittedAndClaimed>
+  /**
+   * What this process wrote since it opened the store, from memory; null: nothing yet. It may be a moment ahead of what is
+   * durable. Left out: a server writes for this process, and counts.
+   */
+  totals?(): Totals | null
   /** Left out: no process but this one is on the store, or presence is turned off. */
   readonly presence?: Presence
   /** Whether the server can be reached. Left out: there is none. */

@@ -26,6 +26,7 @@ import type {
   Store,
   StoreSnapshot,
 } from '../store.ts'
+import type { Totals } from '../totals.ts'
 import { claimedBy } from '../views/claimed.ts'
 import { EntryWatches } from '../views/entry-watch.ts'
 import { listing, PageOfJobs } from '../views/job-pages.ts'
@@ -82,6 +83,10 @@ export class MemoryStore implements Store {
     }
     const answer = this.#answers[query.kind] as (asked: Q) => AnswerTo<Q>
     return answer(query)
+  }
+
+  totals(): Totals | null {
+    return this.#ledger.meters.totals()
   }
 
   watch(from: number): AsyncIterable<PositionedEntry> {

@@ -33,6 +33,7 @@ import type {
   StoreSnapshot,
   SubmittedAndClaimed,
 } from '../store.ts'
+import type { Totals } from '../totals.ts'
 import type { UserTransaction, Writes } from '../user-transaction.ts'
 import { EntryWatches } from '../views/entry-watch.ts'
 import type { Availability } from './availability.ts'
@@ -355,6 +356,10 @@ export class SqlStore implements Store {
     await this.presence?.close()
     await this.#pool.close()
     await this.#notifier.close()
+  }
+
+  totals(): Totals | null {
+    return this.#meters.totals()
   }
 
   async #metrics(connection: Connection): Promise<Metrics> {

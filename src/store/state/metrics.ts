@@ -16,9 +16,11 @@ import type {
 } from '../../kernel/index.ts'
 import { plainState } from '../../kernel/index.ts'
 import type { Distribution, Metrics, StateMove, Traffic } from '../store.ts'
+import type { Totals } from '../totals.ts'
 import { COUNTED_STATES } from './job-counts.ts'
 import { typeOf } from './job-with-stored-spec.ts'
 import type { TaskSnapshot } from './task-snapshot.ts'
+import { totalsOf } from './totals.ts'
 
 /** Beyond this many pairs of type and queue, those that come are counted together. */
 const MOST_METERS = 1_000
@@ -127,6 +129,11 @@ export class Meters {
       leases,
       quarantined,
     }
+  }
+
+  /** Null: nothing was counted yet. */
+  totals(): Totals | null {
+    return this.#since === 0 ? null : totalsOf(this.metrics(this.#since, 0, 0))
   }
 
   #note({ type, at }: Entry, count = 1): void {

@@ -193,6 +193,7 @@ class SteppedProcess {
       forgetReport: (id, until) => real.forgetReport(id, until),
       compact: () => real.compact(),
       dead: () => real.dead(),
+      sayLast: (text) => real.sayLast(text),
       close: () => real.close(),
       say: async (text, reports) => {
         if (this.isBusy) throw new Error('Another process has the file.')
