@@ -57,12 +57,13 @@ async function interruptible<T>(task: (signal: AbortSignal) => Promise<T>): Prom
 
 const WITHIN_STORE = new Set(['past', 'store'])
 const OPERATED = new Set(['bulk', 'queues', 'limits', 'schedules', 'workers', 'quarantine'])
+const MEASURED = new Set(['health', 'metrics', 'figures'])
 
 function groupOf({ name, changes, roles }: Operation): CommandGroup {
   const kind = name.split('.')[0] as string
   if (name === 'store.watch') return 'jobs'
   if (WITHIN_STORE.has(kind)) return 'store'
-  if (OPERATED.has(kind) || name === 'health' || name === 'metrics') return 'operate'
+  if (OPERATED.has(kind) || MEASURED.has(name)) return 'operate'
   return changes === null || roles.includes('submit') ? 'jobs' : 'operate'
 }
 
