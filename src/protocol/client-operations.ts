@@ -541,7 +541,11 @@ const OTHER_OPERATIONS = {
     path: '/v1/figures',
     roles: ['read', 'operate'],
     scope: 'none',
-    command: { words: 'figures', summary: 'Show rates, times and queues of the last day' },
+    command: {
+      words: 'figures',
+      summary: 'Show rates, times and queues over time, of a server',
+      positional: ['range'],
+    },
     says: 'Rates, times and queues over time, of all processes on the store, as the server has noted them while it was there.',
     input: object({}, { range: about('How far back. Default 15m.', choice(...FIGURE_RANGES)) }),
     output: about(

@@ -124,7 +124,6 @@ function answer(
   input: Input,
 ): Promise<OperationAnswer> {
   const name = operation.name as CallName
-  if (!isCall(name)) throw new WrongUsage(`${operation.name} is of a server: name its address.`)
   return runOperation(
     name,
     context,
@@ -138,7 +137,12 @@ async function perform(
   call: CommandCall,
   input: Input,
 ): Promise<CommandResult> {
-  const given = isForServer(operation, call.settings)
+  const isAtServer = isForServer(operation, call.settings)
+  // BEFORE a store is opened that cannot answer it.
+  if (!isAtServer && !isCall(operation.name)) {
+    throw new WrongUsage(`${operation.name} is of a server: name its address.`)
+  }
+  const given = isAtServer
     ? await performAtServer(operation, terms, call, input)
     : await withStore(call, (pawl) => performOn(pawl, operation, terms, call, input), {
         isMade: MAKING.has(operation.name),

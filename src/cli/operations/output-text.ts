@@ -19,6 +19,7 @@ import type {
   WorkerInfo,
 } from '../../engine/index.ts'
 import type { Operation } from '../../protocol/index.ts'
+import { figuresText } from './figures-text.ts'
 import { jobFacts, JOB_COLUMNS } from '../job-text.ts'
 import type { Styles } from '../styles.ts'
 import { stateText } from '../styles.ts'
@@ -233,6 +234,7 @@ const TEXTS: Readonly<Record<string, (styles: Styles, answer: never) => string>>
   'jobs.submit': (_, { job }: { readonly job: string }) => job,
   'jobs.rerun': (_, { job }: { readonly job: string }) => job,
   counts: countsText,
+  figures: figuresText,
   'past.counts': (styles, answer: CountedJobs) => statesText(styles, answer),
 }
 

@@ -77,7 +77,7 @@ export class FigureSampler {
       const read = await queues()
       const said = await totals()
       if (nowUs() - beganUs > 1_000 * LONGEST_LOOK_MS) history.missed()
-      history.add({ at: now(), said, queues: read })
+      history.add({ at: Math.floor(now()), said, queues: read })
     } catch {
       // The store is away, or closed: the next look tries again.
       history.missed()

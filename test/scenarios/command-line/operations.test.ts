@@ -324,6 +324,22 @@ describe('queues, schedules, workers and the whole', () => {
     expect((await run('schedules')).out).toBe('none\n')
   })
 
+  it('figures over time are those that the server has noted, and of no other store', async () => {
+    const { pawl, run, json } = await served()
+    await expect
+      .poll(async () => (await json('figures'))['times'], { timeout: 20_000 })
+      .not.toEqual([])
+    await pawl.submitMany(mail, [{ input: 1 }, { input: 2 }])
+    const told = await run('figures', '1h')
+    expect(told).toMatchObject({ code: 0, err: '' })
+    expect(told.out).toMatch(/^The last 1h, of all processes, as the server has noted since 2/)
+    expect(told.out).toMatch(/submitted a second\s+[\d.]+\s+[\d.]+\s+[\d.]+/)
+    expect((await run('figures', '2h')).code).toBe(2)
+    const alone = await cli(['figures', '-s', 'memory:'])
+    expect(alone.code).toBe(2)
+    expect(alone.err).toContain('figures is of a server: name its address.')
+  })
+
   it('health and metrics; the past by moments; the log as it grows', async () => {
     const { pawl, run, json, url } = await served()
     const { id } = await pawl.submit(mail, 1)
