@@ -46,13 +46,18 @@ export function figuresOf(history: FigureHistory, range: FigureRange): Figures {
   }
 }
 
+/** No chart shows more of it, and an answer is long enough. */
+function short(value: number): number {
+  return Number(value.toPrecision(5))
+}
+
 function rateOf(
   { knownMs, numbers }: AmountOfStep,
   names: readonly (typeof COUNTERS)[number][],
 ): number | null {
   if (knownMs === 0) return null
   const count = names.reduce((sum, name) => sum + (numbers[COUNTERS.indexOf(name)] as number), 0)
-  return count / (knownMs / 1_000)
+  return short(count / (knownMs / 1_000))
 }
 
 /** Amounts are shares of whole numbers: less than this is nothing. */
@@ -61,7 +66,7 @@ const LEAST = 1e-6
 function meanAt(at: number): (amount: AmountOfStep) => number | null {
   return ({ numbers }) => {
     const [count, sum] = [numbers[at] as number, numbers[at + 1] as number]
-    return count < LEAST ? null : sum / count
+    return count < LEAST ? null : short(sum / count)
   }
 }
 
@@ -82,6 +87,8 @@ function movesOf({ rates }: Flow): readonly FigureMove[] {
   return [...rates].flatMap(([name, rate]) => {
     const [of, from, to] = name.split(' ')
     if ((of !== 'job' && of !== 'segment') || to === undefined) return []
-    return [{ of, from: from === '-' ? null : (from as JobState), to: to as JobState, rate }]
+    return [
+      { of, from: from === '-' ? null : (from as JobState), to: to as JobState, rate: short(rate) },
+    ]
   })
 }
