@@ -2,6 +2,8 @@
  * Makes the input of an operation from a request: its path, and its query or its body. Everything is bounded and checked
  * BEFORE the operation sees it.
  */
+import { inexactFault } from '../definition/index.ts'
+import { endOfJsonText } from '../kernel/index.ts'
 import type { JsonSchema, Operation } from '../protocol/index.ts'
 import { misfit } from '../protocol/index.ts'
 import { RequestRefused } from './errors.ts'
@@ -72,6 +74,9 @@ async function bodyOf(
   }
   const text = await textOf(request, mostBytes)
   const body = parsed(text)
+  // Payloads within commands of a store are texts, and stay as they are.
+  const fault = inexactFault(text, 'The body')
+  if (fault !== null) throw invalid(fault)
   if (typeof body === 'object' && body !== null && !Array.isArray(body)) {
     return body as Record<string, unknown>
   }
@@ -124,7 +129,6 @@ function parsed(text: string): unknown {
 }
 
 const QUOTE = 0x22
-const BACKSLASH = 0x5c
 const OPENING = new Set([0x5b, 0x7b])
 const CLOSING = new Set([0x5d, 0x7d])
 
@@ -134,18 +138,9 @@ function depthOf(text: string): number {
   let deepest = 0
   for (let i = 0; i < text.length; i++) {
     const code = text.charCodeAt(i)
-    if (code === QUOTE) i = endOfText(text, i)
+    if (code === QUOTE) i = endOfJsonText(text, i)
     else if (OPENING.has(code)) deepest = Math.max(deepest, ++depth)
     else if (CLOSING.has(code)) depth -= 1
   }
   return deepest
-}
-
-function endOfText(text: string, from: number): number {
-  for (let i = from + 1; i < text.length; i++) {
-    const code = text.charCodeAt(i)
-    if (code === BACKSLASH) i += 1
-    else if (code === QUOTE) return i
-  }
-  return text.length
 }

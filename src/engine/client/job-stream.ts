@@ -1,7 +1,8 @@
 /**
  * A stream of a job in the hands of a reader: what is there, and then what comes, until the job is over.
  */
-import { fromJson, InvalidDefinition } from '../../definition/index.ts'
+import type { WithExact } from '../../definition/index.ts'
+import { exactPart, fromJson, InvalidDefinition } from '../../definition/index.ts'
 import { stageIndex } from '../../kernel/index.ts'
 import type { Timer, Timing } from '../../store/clock.ts'
 import type { Store } from '../../store/index.ts'
@@ -18,7 +19,7 @@ export interface StreamOptions {
   readonly signal?: AbortSignal
 }
 
-export interface StreamItem {
+export interface StreamItem extends WithExact<'value'> {
   /** From 0, without gaps as long as the history is kept. Reading again from the next one misses nothing. */
   readonly offset: number
   readonly value: unknown
@@ -84,6 +85,7 @@ export async function* jobStream(
           yield {
             offset: offset + i,
             value: fromJson(value),
+            ...exactPart({ value }),
             attempt: by,
             isFirstOfAttempt,
             at: new Date(at),

@@ -1,13 +1,14 @@
 /**
  * A schedule as a client sees it.
  */
-import { fromJson } from '../../definition/index.ts'
+import type { WithExact } from '../../definition/index.ts'
+import { exactPart, fromJson } from '../../definition/index.ts'
 import type { Schedule } from '../../kernel/index.ts'
 import type { UnreadableSchedule } from '../errors.ts'
 import type { Missed, StoredSchedule, StoredScheduleChange } from './stored-schedule.ts'
 import type { Timetable } from './timetable.ts'
 
-export interface ScheduleInfo {
+export interface ScheduleInfo extends WithExact<'input'> {
   readonly id: string
   /** The name of the job's definition. */
   readonly type: string
@@ -34,7 +35,7 @@ type KnownOfAny = 'id' | 'lastTime'
 
 /** One that was not written by this version, or is damaged: of it no more is known than this. */
 export type UnreadableScheduleInfo = Pick<ScheduleInfo, KnownOfAny> & {
-  readonly [K in Exclude<keyof ScheduleInfo, KnownOfAny | 'unreadable'>]: null
+  readonly [K in Exclude<keyof ScheduleInfo, KnownOfAny | 'unreadable' | 'exact'>]: null
 } & {
   /** What is wrong with it. It is not fired. */
   readonly unreadable: UnreadableSchedule
@@ -58,6 +59,7 @@ export function scheduleInfo(
     id,
     type: spec.type,
     input: fromJson(spec.input),
+    ...exactPart({ input: spec.input }),
     cron,
     timezone,
     everyMs,
