@@ -18,13 +18,13 @@ export async function inputOf(
   request: IncomingCall,
   operation: Operation,
   fromPath: Parameters,
-  search: URLSearchParams,
+  url: URL,
   mostBytes: number,
 ): Promise<Readonly<Record<string, unknown>>> {
   const given =
     operation.method === 'GET'
-      ? queryOf(operation, search)
-      : await bodyOf(request, search, mostBytes)
+      ? queryOf(operation, url)
+      : await bodyOf(request, url.searchParams, mostBytes)
   for (const name of Object.keys(fromPath)) {
     if (!Object.hasOwn(given, name)) continue
     throw invalid(`\`${name}\` stands in the path, and must not be given a second time.`)
@@ -39,9 +39,10 @@ function invalid(detail: string): RequestRefused {
   return new RequestRefused('InvalidInput', detail)
 }
 
-function queryOf({ input }: Operation, search: URLSearchParams): Record<string, unknown> {
+function queryOf({ input }: Operation, url: URL): Record<string, unknown> {
+  if (!isText(url.search)) throw invalid('The query is no text: its bytes are no UTF-8.')
   const given: Record<string, unknown> = {}
-  for (const [name, value] of search) {
+  for (const [name, value] of url.searchParams) {
     if (Object.hasOwn(given, name)) throw invalid(`\`${name}\` is given twice: write it once.`)
     const schema = input.properties?.[name]
     Object.defineProperty(given, name, {
@@ -50,6 +51,16 @@ function queryOf({ input }: Operation, search: URLSearchParams): Record<string, 
     })
   }
   return given
+}
+
+/** `URLSearchParams` would replace what is none. */
+function isText(encoded: string): boolean {
+  try {
+    decodeURIComponent(encoded)
+    return true
+  } catch {
+    return false
+  }
 }
 
 /** A text that is no number or flag stays a text, and the check says what to write. */
