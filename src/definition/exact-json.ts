@@ -48,13 +48,13 @@ export function jsonWith(
  */
 export function inexactFault(json: string, what: string): string | null {
   const found = inexactNumber(json)
-  return found === null ? null : faultOf(json, found, what)
+  return found === null ? null : inexactWords(json, found, what)
 }
 
 /** Why what was made of `read`, as JavaScript reads it, is not taken: a number that reading changed is still in it. */
 export function carriedFault(read: string, made: string, what: string): string | null {
   for (let one = inexactNumber(read); one !== null; one = inexactNumber(read, endOf(one))) {
-    if (valuesIn(made).includes(one.becomes)) return faultOf(read, one, what)
+    if (valuesIn(made).includes(one.becomes)) return inexactWords(read, one, what)
   }
   return null
 }
@@ -68,7 +68,12 @@ function valuesIn(json: string): readonly string[] {
   return [...json.matchAll(TOKEN)].map(([token]) => token.replaceAll('"', ''))
 }
 
-function faultOf(json: string, { text, becomes, at }: InexactNumber, what: string): string {
+/** What is said of one that was found in JSON. */
+export function inexactWords(
+  json: string,
+  { text, becomes, at }: InexactNumber,
+  what: string,
+): string {
   const path = pathAt(json, at)
   const where = path === '' ? '' : ` at \`${path}\``
   const number = shortened(text)

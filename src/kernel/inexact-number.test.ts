@@ -1,7 +1,7 @@
 /** Which numbers of a JSON text JavaScript reads as others. */
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { endOfJsonText, inexactNumber, withTextsForInexact } from './inexact-number.ts'
+import { inexactNumber, scanJson, withTextsForInexact } from './inexact-number.ts'
 
 const INEXACT: readonly [text: string, becomes: string][] = [
   ['9007199254740993', '9007199254740992'],
@@ -10,6 +10,8 @@ const INEXACT: readonly [text: string, becomes: string][] = [
   ['18446744073709551616', '18446744073709552000'],
   ['10000000000000000000000', '1e+22'],
   ['1e400', 'Infinity'],
+  ['1.25e+309', 'Infinity'],
+  ['9007199254740993e300', 'Infinity'],
   ['-1.5E+999', '-Infinity'],
   [`${'9'.repeat(400)}.5`, 'Infinity'],
 ]
@@ -27,6 +29,8 @@ const EXACT = [
   '9007199254740993.5',
   '1e22',
   '1e-400',
+  '1.7976931348623157E308',
+  `${'9'.repeat(305)}.5`,
 ]
 
 describe('a number that JavaScript reads as another', () => {
@@ -80,10 +84,24 @@ describe('a number that JavaScript reads as another', () => {
     )
   })
 
+  it('is found beside how deep lists and objects are within each other', () => {
+    expect(scanJson('7')).toEqual({ inexact: null, depth: 0 })
+    expect(scanJson('[{"a":[]},{"b":"[[[["}]')).toEqual({ inexact: null, depth: 3 })
+    expect(scanJson('[[1e400,[[')).toMatchObject({ inexact: { at: 2 }, depth: 2 })
+  })
+
   it('is no reason to fail in what is no JSON', () => {
-    for (const json of ['', '"', '"9007199254740993', '1.2.3e', '-', '12345678901234567.']) {
+    for (const json of [
+      '',
+      '"',
+      '"9007199254740993',
+      '1.2.3e',
+      '-',
+      '12345678901234567.',
+      '"\\"',
+      '"\\',
+    ]) {
       expect(inexactNumber(json)).toBe(null)
-      expect(endOfJsonText(json, 0)).toBe(json.length)
     }
   })
 })

@@ -15,6 +15,14 @@ export interface InexactNumber {
   readonly at: number
 }
 
+/** What is known of a JSON text without parsing it. */
+export interface JsonScan {
+  /** The first number that is meant; null: there is none. Behind it nothing was looked at. */
+  readonly inexact: InexactNumber | null
+  /** How many lists and objects are within each other at the most. */
+  readonly depth: number
+}
+
 const QUOTE = 0x22
 const BACKSLASH = 0x5c
 const MINUS = 0x2d
@@ -22,28 +30,41 @@ const NUMBER = /[-+.\deE]+/y
 const WHOLE = /^-?\d+$/
 /** Whole numbers with fewer digits are exact. */
 const LEAST_DIGITS = 16
+/** Numbers with fewer digits before the point, and no exponent, are there. */
+const MOST_DIGITS = 300
 
-/** The first one behind a place; null: there is none. In what is no JSON there may be none either. */
-export function inexactNumber(json: string, from = 0): InexactNumber | null {
+/** In what is no JSON there may be no such number either. `from`: where a value begins, or ends. */
+export function scanJson(json: string, from = 0): JsonScan {
+  let [deepest, depth] = [0, 0]
   for (let i = from; i < json.length; i++) {
     const code = json.charCodeAt(i)
-    if (code === QUOTE) i = endOfJsonText(json, i)
-    else if (isDigit(code)) {
-      let end = i + 1
-      while (isDigit(json.charCodeAt(end))) end += 1
-      if (end - i >= LEAST_DIGITS || isMore(json.charCodeAt(end))) {
-        const at = json.charCodeAt(i - 1) === MINUS ? i - 1 : i
-        const text = numberAt(json, at)
-        const becomes = String(Number(text))
-        if (WHOLE.test(text) ? becomes !== text : becomes.endsWith('Infinity')) {
-          return { text, becomes, at }
-        }
-        end = at + text.length
+    if (code === QUOTE) i = endOfText(json, i)
+    else if (code >= 0x30 && code <= 0x39) {
+      const end = endOfDigits(json, i)
+      const digits = end - i
+      const next = json.charCodeAt(end)
+      if (next !== 0x2e && next !== 0x65 && next !== 0x45) {
+        const inexact = digits < LEAST_DIGITS ? null : inexactAt(json, i)
+        if (inexact !== null) return { inexact, depth: deepest }
+        i = end - 1
+      } else {
+        const last = next === 0x2e ? endOfDigits(json, end + 1) : end
+        const isSmall = digits < MOST_DIGITS && (json.charCodeAt(last) | 0x20) !== 0x65
+        const inexact = isSmall ? null : inexactAt(json, i)
+        if (inexact !== null) return { inexact, depth: deepest }
+        i = last - 1
       }
-      i = end - 1
-    }
+    } else if (code === 0x5b || code === 0x7b) {
+      depth += 1
+      if (depth > deepest) deepest = depth
+    } else if (code === 0x5d || code === 0x7d) depth -= 1
   }
-  return null
+  return { inexact: null, depth: deepest }
+}
+
+/** The first one; null: there is none. */
+export function inexactNumber(json: string, from = 0): InexactNumber | null {
+  return scanJson(json, from).inexact
 }
 
 /** The same text, with a text in place of each of them: two of these that are read differ where the numbers do. */
@@ -58,10 +79,17 @@ export function withTextsForInexact(json: string): string {
 }
 
 /** Where the text ends that begins at a place; the end of all, if it does not. */
-export function endOfJsonText(json: string, from: number): number {
-  let end = json.indexOf('"', from + 1)
-  while (end !== -1 && isEscaped(json, end)) end = json.indexOf('"', end + 1)
-  return end === -1 ? json.length : end
+function endOfText(json: string, from: number): number {
+  const first = json.indexOf('"', from + 1)
+  if (first === -1) return json.length
+  if (!isEscaped(json, first)) return first
+  // Where there is one there are more, as in JSON within a text: a search from one to the next costs more than a look.
+  for (let i = first + 1; i < json.length; i++) {
+    const code = json.charCodeAt(i)
+    if (code === BACKSLASH) i += 1
+    else if (code === QUOTE) return i
+  }
+  return json.length
 }
 
 /** By an odd number of backslashes before it. */
@@ -71,16 +99,19 @@ function isEscaped(json: string, at: number): boolean {
   return (at - before) % 2 === 0
 }
 
-function isDigit(code: number): boolean {
-  return code >= 0x30 && code <= 0x39
+function endOfDigits(json: string, from: number): number {
+  for (let i = from; ; i++) {
+    const code = json.charCodeAt(i)
+    if (!(code >= 0x30 && code <= 0x39)) return i
+  }
 }
 
-/** A fraction or an exponent follows. */
-function isMore(code: number): boolean {
-  return code === 0x2e || code === 0x65 || code === 0x45
-}
-
-function numberAt(json: string, at: number): string {
-  NUMBER.lastIndex = at
-  return (NUMBER.exec(json) as RegExpExecArray)[0]
+/** `at`: of its first digit. */
+function inexactAt(json: string, at: number): InexactNumber | null {
+  const begin = json.charCodeAt(at - 1) === MINUS ? at - 1 : at
+  NUMBER.lastIndex = begin
+  const [text] = NUMBER.exec(json) as RegExpExecArray
+  const becomes = String(Number(text))
+  const isOther = WHOLE.test(text) ? becomes !== text : becomes.endsWith('Infinity')
+  return isOther ? { text, becomes, at: begin } : null
 }

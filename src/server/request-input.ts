@@ -2,8 +2,8 @@
  * Makes the input of an operation from a request: its path, and its query or its body. Everything is bounded and checked
  * BEFORE the operation sees it.
  */
-import { inexactFault } from '../definition/index.ts'
-import { endOfJsonText } from '../kernel/index.ts'
+import { inexactWords } from '../definition/index.ts'
+import { scanJson } from '../kernel/index.ts'
 import type { JsonSchema, Operation } from '../protocol/index.ts'
 import { misfit } from '../protocol/index.ts'
 import { RequestRefused } from './errors.ts'
@@ -85,9 +85,6 @@ async function bodyOf(
   }
   const text = await textOf(request, mostBytes)
   const body = parsed(text)
-  // Payloads within commands of a store are texts, and stay as they are.
-  const fault = inexactFault(text, 'The body')
-  if (fault !== null) throw invalid(fault)
   if (typeof body === 'object' && body !== null && !Array.isArray(body)) {
     return body as Record<string, unknown>
   }
@@ -126,32 +123,20 @@ function tooLarge(mostBytes: number): RequestRefused {
 }
 
 function parsed(text: string): unknown {
-  if (depthOf(text) > DEEPEST) {
+  const { depth, inexact } = scanJson(text)
+  if (depth > DEEPEST) {
     throw new RequestRefused(
       'MalformedJson',
       `The body has lists and objects within each other, more than ${DEEPEST} deep.`,
     )
   }
+  let value: unknown
   try {
-    return JSON.parse(text) as unknown
+    value = JSON.parse(text)
   } catch (error) {
     throw new RequestRefused('MalformedJson', `The body is no JSON: ${(error as Error).message}`)
   }
-}
-
-const QUOTE = 0x22
-const OPENING = new Set([0x5b, 0x7b])
-const CLOSING = new Set([0x5d, 0x7d])
-
-/** Of what is not within a text. Whether it is JSON at all is for the parser. */
-function depthOf(text: string): number {
-  let depth = 0
-  let deepest = 0
-  for (let i = 0; i < text.length; i++) {
-    const code = text.charCodeAt(i)
-    if (code === QUOTE) i = endOfJsonText(text, i)
-    else if (OPENING.has(code)) deepest = Math.max(deepest, ++depth)
-    else if (CLOSING.has(code)) depth -= 1
-  }
-  return deepest
+  // Payloads within commands of a store are texts, and stay as they are.
+  if (inexact !== null) throw invalid(inexactWords(text, inexact, 'The body'))
+  return value
 }
