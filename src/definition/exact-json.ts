@@ -37,8 +37,9 @@ export function jsonWith(
   texts: Readonly<Record<string, string | null | undefined>>,
 ): string {
   const parts = Object.entries(fields).flatMap(([name, value]) => {
-    const text = texts[name] ?? (JSON.stringify(value) as string | undefined)
-    return text === undefined ? [] : [`${JSON.stringify(name)}:${text}`]
+    const text = texts[name] ?? null
+    if (text === null && value === undefined) return []
+    return [`${JSON.stringify(name)}:${text ?? JSON.stringify(value)}`]
   })
   return `{${parts.join(',')}}`
 }

@@ -1,6 +1,6 @@
+/** Whether two JSON-like values, or the texts of two, say the same, whatever the order of their fields. */
 import { inexactNumber, withTextsForInexact } from './inexact-number.ts'
 
-/** Whether two JSON-like values say the same, whatever the order of their fields. */
 export function sameContent(a: unknown, b: unknown): boolean {
   if (a === b) return true
   if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false

@@ -78,8 +78,9 @@ async function resultOf(pawl: Pawl, handle: Handle, outcome: Outcome): Promise<J
   const { state } = outcome
   const isOver = state !== 'QUARANTINED'
   try {
-    const result = (await handle.result()) ?? null
-    return { state, isOver, result, error: null, ...(await exactResult(pawl, handle.id, outcome)) }
+    const value = (await handle.result()) ?? null
+    const exact = await exactResult(pawl, handle.id, outcome)
+    return { state, isOver, result: value, ...exact, error: null }
   } catch (error) {
     if (!(error instanceof PawlError) || error.kind !== 'rejected') throw error
     if (error instanceof UnknownJob || error instanceof ResultTimeout) throw error

@@ -6,6 +6,7 @@ import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import type { Pawl } from '../../../src/index.ts'
 import { job, message, open, typed } from '../../../src/index.ts'
+import type { EngineAccess } from '../../../src/engine/engine-access.ts'
 import { accessTo } from '../../../src/engine/engine-access.ts'
 import type { Schedule } from '../../../src/kernel/index.ts'
 import { startBrowser } from '../../support/browser.ts'
@@ -165,10 +166,10 @@ it('an answer, and what a schedule gives, are held to it, too', async () => {
   const asking = await pawl.submit(asks, null)
   await expect.poll(async () => (await pawl.inbox()).questions).toHaveLength(1)
   await pawl.schedule('nightly', { every: '6h', job: note, input: { id: 'HERE' } })
-  const access = accessTo(pawl)
+  const access = accessTo(pawl) as EngineAccess
   const query = { kind: 'schedule', schedule: 'nightly' } as const
-  const { definition } = (await access?.store.query(query)) as Schedule
-  await access?.execute([
+  const { definition } = (await access.store.query(query)) as Schedule
+  await access.execute([
     {
       type: 'SetSchedule',
       schedule: 'nightly',
