@@ -6,21 +6,15 @@ import type { InexactNumber } from '../kernel/index.ts'
 import { inexactNumber } from '../kernel/index.ts'
 
 /**
- * Beside fields that were parsed: the texts of those in which JavaScript changed a number. Left out where there are none,
- * which is the usual case.
+ * Of fields that were parsed: the texts, as they are recorded, of those in which JavaScript changed a number. It stands beside
+ * the fields as `exact`, which is left out where there are none: that is the usual case.
  */
-export interface WithExact<F extends string> {
-  /**
-   * The JSON of fields as it is recorded, where a number in it is another one once JavaScript read it:
-   * 9007199254740993 is 9007199254740992 in the field itself.
-   */
-  readonly exact?: { readonly [K in F]?: string }
-}
+export type ExactTexts<F extends string> = { readonly [K in F]?: string }
 
 /** `texts`: what fields were parsed from; null: it is not there. */
 export function exactPart<F extends string>(
   texts: Readonly<Record<F, string | null>>,
-): WithExact<F> {
+): { readonly exact?: ExactTexts<F> } {
   let exact: Partial<Record<F, string>> | null = null
   for (const field of Object.keys(texts) as F[]) {
     const text = texts[field]

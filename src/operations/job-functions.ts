@@ -1,7 +1,7 @@
 /**
  * What the operations on one job do.
  */
-import type { AnyMessage, WithExact } from '../definition/index.ts'
+import type { AnyMessage, ExactTexts } from '../definition/index.ts'
 import {
   exactPart,
   fromJson,
@@ -48,10 +48,12 @@ async function submit(
   return { job: id }
 }
 
-interface JobResult extends WithExact<'result'> {
+interface JobResult {
   readonly state: string
   readonly isOver: boolean
   readonly result: unknown
+  /** Left out, unless JavaScript changed a number in the result. */
+  readonly exact?: ExactTexts<'result'>
   readonly error: { readonly code: string; readonly message: string } | null
 }
 
@@ -93,7 +95,7 @@ async function exactResult(
   pawl: Pawl,
   job: string,
   { output, last }: Outcome,
-): Promise<WithExact<'result'>> {
+): Promise<Pick<JobResult, 'exact'>> {
   const text = last === null ? output : (await pawl.get(job))?.exact?.output
   return exactPart({ result: text ?? null })
 }

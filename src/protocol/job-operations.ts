@@ -27,6 +27,7 @@ import {
   nextPage,
   policy,
   state,
+  streamItem,
   TASK_STATES,
   time,
   typeOfStore,
@@ -51,7 +52,6 @@ const ofStream = {
   stage: choiceOfTask.stage,
   segment: choiceOfTask.segment,
 }
-
 export const JOB_OPERATIONS = {
   'jobs.submit': operation({
     path: '/v1/jobs',
@@ -474,10 +474,7 @@ export const JOB_OPERATIONS = {
     says: 'What a handler emitted to a stream, from an offset on, page by page.',
     input: object({ job, stream: name }, { ...ofStream, limit }),
     output: object({
-      items: list(
-        open({ offset: whole(0), value: anything(), attempt: whole(1), at: date }, { exact }),
-        MOST_PER_PAGE,
-      ),
+      items: list(streamItem, MOST_PER_PAGE),
       next: about('Give it as `from` to go on.', whole(0)),
       isEnd: about('There is no more now.', flag()),
     }),
@@ -503,7 +500,7 @@ export const JOB_OPERATIONS = {
     },
     says: 'Sends what a handler emits to a stream, until the job is over. Goes on by `Last-Event-ID`, which is an offset.',
     input: object({ job, stream: name }, ofStream),
-    output: open({ offset: whole(0), value: anything(), attempt: whole(1), at: date }, { exact }),
+    output: streamItem,
     errors: ['UnknownJob', 'InvalidDefinition', 'StoreClosed', 'TooManyOpen'],
     example: {
       input: { ...JOB, stream: 'log' },

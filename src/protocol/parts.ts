@@ -158,6 +158,11 @@ export const exact = about(
   open({}),
 )
 
+export const streamItem = open(
+  { offset: whole(0), value: anything(), attempt: whole(1), at: date },
+  { exact },
+)
+
 /** As the type of this name in `pawl/store`. */
 export function typeOfStore<T>(typeName: string): ReturnType<typeof anything<T>> {
   return about(`As the type \`${typeName}\` of \`pawl/store\`.`, anything<T>())

@@ -1,7 +1,7 @@
 /**
  * A job as a client sees it: what was asked for, where it stands, and what came of it.
  */
-import type { WithExact } from '../../definition/index.ts'
+import type { ExactTexts } from '../../definition/index.ts'
 import { exactPart, fromJson, jsonWith } from '../../definition/index.ts'
 import type {
   Cancelled,
@@ -71,7 +71,7 @@ export interface StageInfo {
   readonly troubled: readonly SegmentInfo[]
 }
 
-export interface JobInfo extends WithExact<'input' | 'output' | 'metadata' | 'progress'> {
+export interface JobInfo {
   readonly id: string
   readonly type: string
   readonly version: number
@@ -83,6 +83,11 @@ export interface JobInfo extends WithExact<'input' | 'output' | 'metadata' | 'pr
    * segments; undefined if that is more than one page, which only `result()` reads.
    */
   readonly output: unknown
+  /**
+   * Left out, unless JavaScript changed a number in one of these fields, as 9007199254740993 to
+   * 9007199254740992: the JSON of each such field, as it is recorded.
+   */
+  readonly exact?: ExactTexts<'input' | 'output' | 'metadata' | 'progress'>
   /** The newest failure; null if it succeeded. */
   readonly error: Failure | null
   /** The same in words, with the lease that was lost since, if one was; null if it succeeded. */
@@ -271,16 +276,16 @@ function pipelinePart({ job, state, stages }: JobOverview): JobPart {
 
 interface EndingPart extends Pick<JobInfo, 'error' | 'lastError' | 'errorType' | 'failure'> {
   /** Null: there is none. */
-  readonly output: ReadOutput | null
+  readonly output: ParsedOutput | null
 }
 
-interface ReadOutput {
+interface ParsedOutput {
   readonly value: unknown
   /** What it was read from, if a number in it was changed by that; null: none was. */
   readonly text: string | null
 }
 
-function readOutput(text: string): ReadOutput {
+function parsedOutput(text: string): ParsedOutput {
   return { value: fromJson(text), text: inexactNumber(text) === null ? null : text }
 }
 
@@ -307,9 +312,9 @@ async function endingPart(
   return { output: outputOf(job), error, ...lastErrorOf(error, executions), failure }
 }
 
-function outputOf({ task }: Job): ReadOutput | null {
+function outputOf({ task }: Job): ParsedOutput | null {
   const text = task?.output ?? null
-  return text === null ? null : readOutput(text)
+  return text === null ? null : parsedOutput(text)
 }
 
 /** Of a pipeline that is not over: that of a task that is in quarantine, or else one that failed. */
@@ -354,13 +359,13 @@ async function pipelineOutput(
   store: Queries,
   job: string,
   last: readonly PriorStage[],
-): Promise<ReadOutput | null> {
-  const outputs: [string, ReadOutput | undefined][] = []
+): Promise<ParsedOutput | null> {
+  const outputs: [string, ParsedOutput | undefined][] = []
   for (const { name, stage, segments } of last) {
     const limit = segments === null ? 1 : MOST_OUTPUTS
     const page = await store.query({ kind: 'outputs', job, stage, after: -1, limit })
     if (page === null || page.next !== null) return null
-    const read = page.outputs.map((one) => [one.segment, readOutput(one.output)] as const)
+    const read = page.outputs.map((one) => [one.segment, parsedOutput(one.output)] as const)
     outputs.push([name, segments === null ? read[0]?.[1] : listed(segments, read)])
   }
   const [only] = outputs
@@ -376,8 +381,8 @@ async function pipelineOutput(
 /** What the segments put out; of one without an output, nothing. */
 function listed(
   segments: number,
-  read: readonly (readonly [segment: number, one: ReadOutput])[],
-): ReadOutput {
+  read: readonly (readonly [segment: number, one: ParsedOutput])[],
+): ParsedOutput {
   const value: unknown[] = Array.from({ length: segments })
   for (const [segment, one] of read) value[segment] = one.value
   if (read.every(([, { text }]) => text === null)) return { value, text: null }

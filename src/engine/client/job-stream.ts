@@ -1,7 +1,7 @@
 /**
  * A stream of a job in the hands of a reader: what is there, and then what comes, until the job is over.
  */
-import type { WithExact } from '../../definition/index.ts'
+import type { ExactTexts } from '../../definition/index.ts'
 import { exactPart, fromJson, InvalidDefinition } from '../../definition/index.ts'
 import { stageIndex } from '../../kernel/index.ts'
 import type { Timer, Timing } from '../../store/clock.ts'
@@ -19,10 +19,12 @@ export interface StreamOptions {
   readonly signal?: AbortSignal
 }
 
-export interface StreamItem extends WithExact<'value'> {
+export interface StreamItem {
   /** From 0, without gaps as long as the history is kept. Reading again from the next one misses nothing. */
   readonly offset: number
   readonly value: unknown
+  /** Left out, unless JavaScript changed a number in the value: its JSON, as it is recorded. */
+  readonly exact?: ExactTexts<'value'>
   /** The attempt that emitted it. */
   readonly attempt: number
   /** It is the first that this reader gets of its attempt: what an earlier one emitted may come again. */

@@ -1,18 +1,20 @@
 /**
  * A schedule as a client sees it.
  */
-import type { WithExact } from '../../definition/index.ts'
+import type { ExactTexts } from '../../definition/index.ts'
 import { exactPart, fromJson } from '../../definition/index.ts'
 import type { Schedule } from '../../kernel/index.ts'
 import type { UnreadableSchedule } from '../errors.ts'
 import type { Missed, StoredSchedule, StoredScheduleChange } from './stored-schedule.ts'
 import type { Timetable } from './timetable.ts'
 
-export interface ScheduleInfo extends WithExact<'input'> {
+export interface ScheduleInfo {
   readonly id: string
   /** The name of the job's definition. */
   readonly type: string
   readonly input: unknown
+  /** Left out, unless JavaScript changed a number in the input: its JSON, as it is recorded. */
+  readonly exact?: ExactTexts<'input'>
   readonly cron: string | null
   readonly timezone: string | null
   readonly everyMs: number | null
