@@ -21,7 +21,7 @@ import type { StoreName } from './growth/place.ts'
 import { seesServer, STORE_NAMES } from './growth/place.ts'
 import { Scratch } from './log/scratch.ts'
 import { AimMissed, readOptions } from './options.ts'
-import { agreement, ratioText } from './ratio.ts'
+import { agreement, median, ratioText } from './ratio.ts'
 import { spread } from './spread.ts'
 import { table, whole } from './table.ts'
 
@@ -135,13 +135,10 @@ async function measure(
   }
   if (parts.includes('noting')) {
     const noting = await store.undisturbed(() => measureNoting(store, rounds, say))
-    const more = [Math.min(...noting.more), Math.max(...noting.more)]
-    found.noting.push([
-      name,
-      noting.without.toFixed(2),
-      noting.with.toFixed(2),
-      more.map((ms) => ms.toFixed(2)).join(' to '),
-    ])
+    const columns = [noting.without, noting.with].flatMap((all) => {
+      return [Math.min(...all), median(all)].map((ms) => ms.toFixed(2))
+    })
+    found.noting.push([name, ...columns])
   }
 }
 
@@ -192,7 +189,8 @@ async function* report(found: Found, { parts }: Wanted): AsyncGenerator<string> 
     if (!seesServer()) yield 'The CPU of PostgreSQL cannot be seen on this system.'
   }
   if (noting.length > 0) {
-    const head = ['at rest, ms of CPU a second', 'not noting', 'noting', 'more, by rounds']
+    // What else the machine does only adds: the least says most.
+    const head = ['at rest, ms of CPU a second', 'not noting', 'p50', 'noting', 'p50']
     yield* ['', ...table(head, noting)]
   }
   if (missed.length > 0) throw new AimMissed(missed.join('\n'))

@@ -2,7 +2,6 @@
  * Part `noting`: what it costs a server that nothing asks to note figures over time, beside one without a dashboard, by turns on
  * one engine that rests.
  */
-import { median } from '../ratio.ts'
 import { Machine } from './machine.ts'
 import type { BenchStore } from './stores.ts'
 
@@ -10,12 +9,10 @@ import type { BenchStore } from './stores.ts'
 const TURN_MS = 20_000
 const SETTLE_MS = 10_000
 
-/** Milliseconds of CPU a second, of engine, server and database. */
+/** Milliseconds of CPU a second, of engine, server and database, in each round. */
 export interface Noting {
-  readonly without: number
-  readonly with: number
-  /** Of each round. */
-  readonly more: readonly number[]
+  readonly without: readonly number[]
+  readonly with: readonly number[]
 }
 
 export async function measureNoting(
@@ -42,9 +39,5 @@ export async function measureNoting(
     }
   }
   await machine.close()
-  return {
-    without: median(off),
-    with: median(on),
-    more: on.map((ms, round) => ms - (off[round] as number)),
-  }
+  return { without: off, with: on }
 }
