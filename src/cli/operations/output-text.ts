@@ -117,6 +117,7 @@ const LISTINGS: Readonly<Record<string, Listing>> = {
       { title: 'type', of: ({ type }) => type, most: 24 },
       { title: 'since', of: ({ since }) => seconds(since) },
       { title: 'code', of: ({ code }) => code, most: 24 },
+      { title: 'to resolve', of: ({ held }) => held.map(placeOfEffect).join(', ') },
       { title: 'error', of: ({ message }) => message },
     ),
   },
@@ -209,6 +210,11 @@ function statesText(styles: Styles, { total, states }: CountedJobs): string {
   const some = Object.entries(states).filter(([, count]) => count > 0)
   const told = some.map(([state, count]) => `${stateText(styles, state)} ${count}`)
   return [`${total} jobs`, ...told].join('  ')
+}
+
+/** As `pawl resolve` wants it. */
+function placeOfEffect({ name, effect, stage, segment }: QuarantineItem['held'][number]): string {
+  return stage === null ? `${name} (${effect})` : `${name} (${effect}, ${stage} ${segment})`
 }
 
 function explainText(styles: Styles, { job, state, isRunnable, reasons }: Explanation): string {

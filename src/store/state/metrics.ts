@@ -111,7 +111,8 @@ export class Meters {
     this.#refused[code] = (this.#refused[code] ?? 0) + 1
   }
 
-  metrics(now: number, leases: number, quarantined: number): Metrics {
+  /** `stands`: what the store says of itself now. */
+  metrics(now: number, stands: Pick<Metrics, 'leases' | 'quarantined' | 'heldEffects'>): Metrics {
     const traffic: Traffic[] = []
     for (const byType of this.#byQueue.values()) {
       for (const meter of byType.values()) traffic.push(trafficOf(meter))
@@ -126,8 +127,7 @@ export class Meters {
       durableUs: this.durableUs.distribution,
       unknownOutcomes: this.#unknown,
       suspensions: { ...this.#suspensions },
-      leases,
-      quarantined,
+      ...stands,
     }
   }
 

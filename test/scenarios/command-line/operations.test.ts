@@ -208,9 +208,23 @@ describe('jobs', () => {
     expect(revoked).toContain('LeaseRevoked')
     const held = await pawl.submit(order)
     await inState(pawl, held.id, 'QUARANTINED')
+    const [listed, quarantine, counted] = await Promise.all([
+      run('list', '--held-effects', '-o', 'jsonl'),
+      run('quarantine', '--held-effects'),
+      run('counts', '--held-effects'),
+    ])
+    const ids = listed.out
+      .trim()
+      .split('\n')
+      .map((line) => (JSON.parse(line) as { id: string }).id)
+    expect(ids).toEqual([held.id])
+    expect(quarantine.out).toMatch(/order\s.*pay \(0\)\s+the bank is closed/)
+    expect(counted).toMatchObject({ code: 0, err: '' })
+    expect(counted.out).toMatch(/QUARANTINED/)
     const resolved = await run('resolve', held.id, '0', 'happened', '--reason', 'seen at the bank')
     expect(resolved).toMatchObject({ code: 0, err: '' })
     await inState(pawl, held.id, 'SUCCEEDED')
+    expect((await run('quarantine', '--held-effects')).out).toContain('none')
     await pawl.cancel(hanging.id)
   })
 
