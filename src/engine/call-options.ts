@@ -57,6 +57,7 @@ export const CALL_OPTIONS = {
     ...ACTOR,
     id: true,
     from: true,
+    steps: true,
     effects: true,
     input: true,
     definition: true,

@@ -1,9 +1,10 @@
 /**
  * The operations of clients and operators on queues, schedules, workers, and many jobs at once. Those on one job stand in
- * `job-operations.ts`.
+ * `job-operations.ts`, and what is said to jobs in `message-operations.ts`.
  */
 import { LIMITS } from '../kernel/index.ts'
 import { JOB_OPERATIONS } from './job-operations.ts'
+import { MESSAGE_OPERATIONS } from './message-operations.ts'
 import { operation } from './operation.ts'
 import {
   actor,
@@ -597,4 +598,4 @@ const OTHER_OPERATIONS = {
   }),
 }
 
-export const CLIENT_OPERATIONS = { ...JOB_OPERATIONS, ...OTHER_OPERATIONS }
+export const CLIENT_OPERATIONS = { ...JOB_OPERATIONS, ...MESSAGE_OPERATIONS, ...OTHER_OPERATIONS }

@@ -42,9 +42,16 @@ const talks = job('talks', {
     await emit('log', { step: 2 })
   },
 })
+const travels = job('travels', {
+  input: typed<string>(),
+  run: async ({ input, step }) => {
+    const found = await step('find', () => input)
+    return step('book', () => `${input} by ${found}`)
+  },
+})
 const idle = job('idle', { input: typed<number>(), queue: 'night', run: () => null })
 
-const WORKED: readonly AnyJob[] = [mail, fails, hangs, asks, order, talks]
+const WORKED: readonly AnyJob[] = [mail, fails, hangs, asks, order, talks, travels]
 
 interface Served {
   readonly pawl: Pawl
@@ -187,6 +194,24 @@ describe('jobs', () => {
     expect(await pawl.get(rerun.job)).toMatchObject({ rerunOf: 'c', input: 2 })
     expect(await json('erase', 'b', '--yes')).toEqual({ erased: ['b'] })
     expect((await run('compact', '--yes')).code).toBe(0)
+  })
+
+  it('are run again from a step with another input and other values of the steps before it', async () => {
+    const { pawl, run, json } = await served()
+    const { id } = await pawl.submit(travels, 'rail')
+    await inState(pawl, id, 'SUCCEEDED')
+    const given = ['--from', 'book', '--input', '"sea"', '--steps', '{"find":"boat"}']
+    const again = await json<{ job: string }>('rerun', id, ...given, '--by', 'ada')
+    await inState(pawl, again.job, 'SUCCEEDED')
+    expect(await pawl.get(again.job)).toMatchObject({
+      output: 'sea by boat',
+      asked: {
+        by: 'ada',
+        reason: "Run again from 'book' with another input and other values of 'find'",
+      },
+    })
+    const refused = await run('rerun', id, '--from', 'book', '--steps', '{"fly":1}')
+    expect(refused.err).toContain("those are 'find'")
   })
 
   it('a command that cannot be taken back is refused without a terminal and without --yes', async () => {

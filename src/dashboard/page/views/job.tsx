@@ -13,12 +13,12 @@ import { CopyButton, JobLink, Problem, State, Text, Time, Waiting } from '../par
 import type { RouteParameters } from '../route.ts'
 import { goTo, linkTo } from '../route.ts'
 import { seen } from '../safe-text.ts'
-import { may } from '../session.ts'
+import { may, reader } from '../session.ts'
 import { AttemptsPart, TimelinePart } from './attempts.tsx'
 import { HistoryPart } from './history.tsx'
 import type { OfferedAction, ShownJob } from './job-actions.ts'
 import { offeredActions } from './job-actions.ts'
-import { JobPayloads, Part } from './job-payloads.tsx'
+import { JobPayloads, Part, stepValues } from './job-payloads.tsx'
 import { StagesPart } from './stages.tsx'
 
 interface SeenJob {
@@ -68,7 +68,7 @@ export function JobView({ parameters }: { readonly parameters: RouteParameters }
   return (
     <>
       <Problem problem={problem} />
-      <Title of={shown} />
+      <Title of={shown} isAllShown={history.length < limit} />
       <WhyPart why={shown.why} />
       <Facts job={job} />
       {job.stages.length > 0 && (
@@ -114,10 +114,19 @@ function goToNew(answer: unknown): void {
   goTo('job', { id: (answer as { job: string }).job })
 }
 
-function Title({ of: { job, accepted } }: { readonly of: SeenJob }) {
+function Title({
+  of: { job, accepted, history },
+  isAllShown,
+}: {
+  readonly of: SeenJob
+  readonly isAllShown: boolean
+}) {
   const command = commandLine('jobs.show', { job: job.id }) ?? ''
   const effects = job.effects.map(({ name }) => name)
-  const offered = accepted === null ? [] : offeredActions(accepted, effects, job.input)
+  // A step that was dropped may have been recorded once more: only what reaches to the end says its newest value.
+  const steps = stepValues(isAllShown && reader.value?.seesPayloads === true ? history : [])
+  const offered =
+    accepted === null ? [] : offeredActions(accepted, effects, { input: job.input, steps })
   return (
     <div class="title">
       <p>
