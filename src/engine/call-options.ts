@@ -22,6 +22,7 @@ import type { TaskChoice } from './operator/operator-commands.ts'
 import type { ExecutionsFilter } from './inspect/executions.ts'
 import type { SegmentsFilter } from './inspect/segments.ts'
 import { assertWhole } from './whole-number.ts'
+import type { RunScheduleOptions } from './schedule/run-now.ts'
 import type { ScheduleOptions } from './schedule/terms.ts'
 
 const ACTOR: OptionNames<Actor> = { by: true, reason: true }
@@ -62,6 +63,7 @@ export const CALL_OPTIONS = {
     input: true,
     definition: true,
   }),
+  run: new KnownOptions<RunScheduleOptions>({ ...ACTOR, id: true }),
   erase: new KnownOptions<EraseOptions>({ ...ACTOR, copies: true }),
   effect: new KnownOptions<EffectAnswer>({ ...ACTOR, stage: true, segment: true, outcome: true }),
   queue: new KnownOptions<QueueOptions>({ concurrency: true, rate: true, ageing: true }),

@@ -79,4 +79,5 @@ export type {
   UnreadableScheduleInfo,
 } from './schedule/schedule-info.ts'
 export type { ScheduleOptions, ScheduleTerms } from './schedule/terms.ts'
+export type { RunScheduleOptions } from './schedule/run-now.ts'
 export { ScheduleHandle } from './schedule/schedule-handle.ts'

@@ -95,6 +95,7 @@ import { Operator } from './operator/operator.ts'
 import { Quarantine } from './operator/quarantine.ts'
 import type { Notice, PawlParts } from './pawl-parts.ts'
 import { PresenceLoop } from './presence/presence-loop.ts'
+import type { RunScheduleOptions } from './schedule/run-now.ts'
 import { ScheduleHandle } from './schedule/schedule-handle.ts'
 import type { RefusedCommand } from './refusals.ts'
 import { Refusals } from './refusals.ts'
@@ -165,15 +166,11 @@ export class Pawl {
     const definitionOf: DefinitionOf = (type) => this.#definitions.get(type) ?? null
     this.#operator = new Operator(store, this.#batcher, definitionOf, this.#now, this.#refusals)
     this.#messages = new Messages(store, this.#batcher, definitionOf)
-    this.quarantine = new Quarantine({
-      store,
-      batcher: this.#batcher,
-      timing,
-      definitionOf,
-      closing: this.#closed.signal,
-    })
+    const { signal: closing } = this.#closed
+    const batcher = this.#batcher
+    this.quarantine = new Quarantine({ store, batcher, timing, definitionOf, closing })
     const upkeepParts = { store, onError, now: this.#now, timing: upkeepTiming }
-    this.#schedules = new Schedules({ ...upkeepParts, batcher: this.#batcher, defaults })
+    this.#schedules = new Schedules({ ...upkeepParts, batcher, defaults })
     this.#place = parts.artifacts ?? memoryPlace()
     this.artifacts = new Artifacts(store, this.#place)
     this.#sweep = new ArtifactSweep({ ...upkeepParts, place: this.#place })
@@ -527,7 +524,12 @@ export class Pawl {
 
   /** Of a schedule that was set before. */
   scheduleHandle(id: string): ScheduleHandle {
-    return new ScheduleHandle(this.#schedules, id)
+    return new ScheduleHandle(this.#schedules, id, (options) => this.runSchedule(id, options))
+  }
+
+  protected async runSchedule(id: string, options: RunScheduleOptions): Promise<Handle> {
+    CALL_OPTIONS.run.assert(options, 'run()')
+    return this.handle(await this.#schedules.run(id, options))
   }
 
   /** All that are set, in order of their ids, with those that cannot be read. */

@@ -160,6 +160,10 @@ export const ENGINE_FUNCTIONS: OperationFunctions<OfEngine> = {
     return { ...(await handle.info()), nextTimes: await handle.nextTimes(times) }
   },
   'schedules.set': done(setSchedule),
+  'schedules.run': async (context, input) => {
+    const handle = context.pawl.scheduleHandle(input.schedule)
+    return { job: (await handle.run(optionsOf(context, input, 'schedule'))).id }
+  },
   'schedules.remove': done((context, input) =>
     context.pawl.scheduleHandle(input.schedule).remove(actorOf(context, input)),
   ),

@@ -116,7 +116,7 @@ describe.each(EVERY_ENGINE)('a job that is run again %s', (_name, open) => {
     const why = { by: 'ann', reason: 'moved' }
     const both = await pawl.rerun(first.id, { from: 'book', input: 'c', ...why })
     expect(await both.info()).toMatchObject({
-      asked: { by: 'ann', reason: "moved (from 'book' with another input)" },
+      asked: { by: 'ann', reason: "moved (run again from 'book' with another input)" },
     })
     // What is given is what a new job would be given: it goes through the schema.
     const strict = job('trip', { input: numbers, run: trip.definition.run as never })

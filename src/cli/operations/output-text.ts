@@ -232,6 +232,7 @@ const TEXTS: Readonly<Record<string, (styles: Styles, answer: never) => string>>
   'jobs.explain': explainText,
   'jobs.submit': (_, { job }: { readonly job: string }) => job,
   'jobs.rerun': (_, { job }: { readonly job: string }) => job,
+  'schedules.run': (_, { job }: { readonly job: string }) => job,
   counts: countsText,
   'past.counts': (styles, answer: CountedJobs) => statesText(styles, answer),
 }

@@ -76,6 +76,7 @@ interface AnswerTypes {
   'queues.show': QueueInfo
   'limits.show': LimitInUse
   'schedules.show': ScheduleInfo & { nextTimes: Date[] }
+  'schedules.run': { job: string }
   'schedules.list': { schedules: ScheduleInfo[] }
   'workers.list': { workers: WorkerInfo[] }
   'inbox.list': InboxPage

@@ -6,10 +6,10 @@
  */
 import { InvalidDefinition, toJson } from '../../definition/index.ts'
 import type { Asked, Job, KeptStep } from '../../kernel/index.ts'
-import { LIMITS, NONE } from '../../kernel/index.ts'
+import { NONE } from '../../kernel/index.ts'
 import { isArtifactStep } from '../../worker/artifact/drafts.ts'
 import type { Actor } from '../actor.ts'
-import { actorOrDefault } from '../actor.ts'
+import { actorOfRun, actorOrDefault } from '../actor.ts'
 
 interface KeptSteps {
   /** In the order in which they were recorded. */
@@ -109,13 +109,7 @@ export function askedFor(
     ...(changed.length > 0 ? [`other values of ${someOf(changed)}`] : []),
   ]
   if (news.length === 0) return actorOrDefault(actor, `Run again from '${from}'`)
-  const what = `from '${from}' with ${news.join(' and ')}`
-  const { by, reason } = actorOrDefault(actor, `Run again ${what}`)
-  const asked = { by, reason: actor.reason === undefined ? reason : `${reason} (${what})` }
-  if (asked.reason.length <= LIMITS.reasonChars) return asked
-  throw new InvalidDefinition(
-    `The reason has ${asked.reason.length} characters together with what is on record beside it: at most ${LIMITS.reasonChars} are kept.`,
-  )
+  return actorOfRun(actor, `again from '${from}' with ${news.join(' and ')}`)
 }
 
 function someOf(names: readonly string[]): string {

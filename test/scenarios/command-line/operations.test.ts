@@ -335,8 +335,8 @@ describe('queues, schedules, workers and the whole', () => {
     })
   })
 
-  it('schedules are set, listed, shown, paused, resumed and removed', async () => {
-    const { run, json } = await served()
+  it('schedules are set, listed, shown, paused, resumed, run now and removed', async () => {
+    const { pawl, run, json } = await served()
     const set = await run('schedules', 'set', 'nightly', 'idle', '7', '--cron', '0 3 * * *')
     expect(set).toMatchObject({ code: 0, err: '' })
     expect((await run('schedules', 'pause', 'nightly', '--by', 'ada')).code).toBe(0)
@@ -345,6 +345,12 @@ describe('queues, schedules, workers and the whole', () => {
     expect((await run('schedules', 'resume', 'nightly')).code).toBe(0)
     const shown = await json('schedules', 'show', 'nightly', '--times', '2')
     expect(shown).toMatchObject({ id: 'nightly', input: 7, nextTimes: { length: 2 } })
+    const now = await run('schedules', 'run', 'nightly', '--reason', 'late')
+    expect(await pawl.get(now.out.trim())).toMatchObject({
+      type: 'idle',
+      input: 7,
+      asked: { reason: "late (run now from schedule 'nightly')" },
+    })
     expect((await run('schedules', 'remove', 'nightly', '--yes')).code).toBe(0)
     expect((await run('schedules')).out).toBe('none\n')
   })

@@ -370,7 +370,7 @@ describe('a job', () => {
     await dialog.getByRole('button', { name: 'Do it' }).click()
     await page.waitForURL((url) => !url.hash.includes(jobs.invoice))
     await page
-      .getByText("moved (from 'address' with another input and other values of 'total')")
+      .getByText("moved (run again from 'address' with another input and other values of 'total')")
       .first()
       .waitFor()
     const rerun = new URLSearchParams(page.url().split('?')[1]).get('id') ?? ''

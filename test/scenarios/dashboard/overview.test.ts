@@ -284,6 +284,30 @@ describe('what is done about it', () => {
     await page.close()
   })
 
+  it('has a schedule run now, paused or not, and leads to the job', async () => {
+    const { page, faults, go } = await openPage()
+    const nightly = pawl.scheduleHandle('nightly')
+    const before = await nightly.info()
+    await nightly.pause({ by: 'ada' })
+    await go('schedules')
+    await page.getByRole('button', { name: 'Run now schedule nightly' }).click()
+    await page.getByLabel('Your name').fill('ada')
+    await page.getByLabel('Reason').fill('numbers were late')
+    await page.getByText('As a command').click()
+    await page.getByText('pawl schedules run nightly --by ada').waitFor()
+    expect(await seriousFaults(page)).toEqual([])
+    await page.getByRole('button', { name: 'Do it' }).click()
+    await page.waitForURL(/#\/job\?id=/)
+    await page
+      .getByText("ada: numbers were late (run now from schedule 'nightly')")
+      .first()
+      .waitFor()
+    await nightly.resume()
+    expect(await nightly.info()).toMatchObject({ lastTime: before.lastTime, type: before.type })
+    expect(faults).toEqual([])
+    await page.close()
+  })
+
   it('leads from a worker to the jobs that it holds', async () => {
     const { page, faults, go } = await openPage()
     await go('workers')

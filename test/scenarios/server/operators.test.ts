@@ -209,6 +209,13 @@ describe('schedules and limits over HTTP', () => {
     const shown = await call('schedules.show', { schedule: 'nightly', times: 3 })
     expect(shown.body).toMatchObject({ id: 'nightly', type: 'report', input: { days: 1 } })
     expect(shown.body['nextTimes']).toHaveLength(3)
+    const run = await call('schedules.run', { schedule: 'nightly', by: 'ada', reason: 'late' })
+    expect(await pawl.get(run.body['job'] as string)).toMatchObject({
+      type: 'report',
+      input: { days: 1 },
+      asked: { by: 'ada', reason: "late (run now from schedule 'nightly')" },
+    })
+    expect((await call('schedules.run', { schedule: 'never' })).status).toBe(404)
     const both = await call('schedules.set', { ...terms, every: '1h' })
     expect(both).toMatchObject({ status: 400, body: { code: 'InvalidDefinition' } })
     expect((await call('schedules.remove', { schedule: 'nightly' })).status).toBe(200)

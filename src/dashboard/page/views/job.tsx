@@ -11,7 +11,7 @@ import { commandLine } from '../command-line.ts'
 import { useLive } from '../live.ts'
 import { CopyButton, JobLink, Problem, State, Text, Time, Waiting } from '../parts.tsx'
 import type { RouteParameters } from '../route.ts'
-import { goTo, linkTo } from '../route.ts'
+import { goToJob, linkTo } from '../route.ts'
 import { seen } from '../safe-text.ts'
 import { may, reader } from '../session.ts'
 import { AttemptsPart, TimelinePart } from './attempts.tsx'
@@ -109,11 +109,6 @@ function isAsBefore(before: ShownJob, now: ShownJob): boolean {
   return before.id === now.id && before.updatedAt === now.updatedAt && before.state === now.state
 }
 
-/** The job that runs now instead of the one that is shown. */
-function goToNew(answer: unknown): void {
-  goTo('job', { id: (answer as { job: string }).job })
-}
-
 function Title({
   of: { job, accepted, history },
   isAllShown,
@@ -150,7 +145,7 @@ function Title({
 
 function ActionButton({ of: { label, action: one } }: { readonly of: OfferedAction }) {
   const begin = (): void => {
-    action.value = one.operation === 'jobs.rerun' ? { ...one, onDone: goToNew } : one
+    action.value = one.operation === 'jobs.rerun' ? { ...one, onDone: goToJob } : one
   }
   return (
     <button type="button" onClick={begin}>
