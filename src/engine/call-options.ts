@@ -20,6 +20,7 @@ import type {
 } from './operator/operator.ts'
 import type { TaskChoice } from './operator/operator-commands.ts'
 import type { ExecutionsFilter } from './inspect/executions.ts'
+import type { LimitsFilter } from './inspect/limit-list.ts'
 import type { SegmentsFilter } from './inspect/segments.ts'
 import { assertWhole } from './whole-number.ts'
 import type { RunScheduleOptions } from './schedule/run-now.ts'
@@ -109,6 +110,12 @@ export function assertSegmentsFilter(filter: unknown): void {
   const { stage } = filter as SegmentsFilter
   if (typeof stage === 'string') return
   throw new InvalidDefinition('Say of which stage: segments(id, { stage }).')
+}
+
+const LIMITS = new KnownOptions<LimitsFilter>({ prefix: true, ...PAGE })
+export function assertLimitsFilter(filter: LimitsFilter): void {
+  LIMITS.assertFilter(filter, 'limits()', [...PLACES, 'prefix'])
+  assertLimit(filter.limit)
 }
 
 export function assertLimit(limit: number | undefined): void {

@@ -30,6 +30,7 @@ import {
   assertExecutionsFilter,
   assertJobId,
   assertLimit,
+  assertLimitsFilter,
   assertSegmentsFilter,
   CALL_OPTIONS,
 } from './call-options.ts'
@@ -62,17 +63,19 @@ import { listSegments } from './inspect/segments.ts'
 import type { Explanation } from './inspect/explain.ts'
 import { explain } from './inspect/explain.ts'
 import type { Health } from './inspect/health.ts'
-import { HealthWatch, stalledInfo } from './inspect/health.ts'
+import type { HealthWatch } from './inspect/health.ts'
+import { stalledInfo } from './inspect/health.ts'
 import type { JobEventName } from './hooks/job-events.ts'
 import type { JobListener, ListenOptions } from './hooks/subscription.ts'
 import { listen, listenTerms, StalledTasks } from './hooks/subscription.ts'
 import type { HistoryItem } from './inspect/history.ts'
 import { HistoryReplays, jobHistory } from './inspect/history.ts'
+import type { LimitList, LimitsFilter } from './inspect/limit-list.ts'
+import { listLimits } from './inspect/limit-list.ts'
 import type { QueueInfo } from './inspect/queue-info.ts'
 import { queueInfo } from './inspect/queue-info.ts'
 import { SoftState } from './inspect/soft-state.ts'
 import type { WorkerInfo } from './inspect/worker-info.ts'
-import { servesChannel } from './inspect/worker-info.ts'
 import type { BulkAction, BulkFilter, BulkOptions, BulkReport } from './client/bulk.ts'
 import { bulk } from './client/bulk.ts'
 import type { AcceptedActions } from './operator/accepted-actions.ts'
@@ -94,6 +97,7 @@ import type {
 import { Operator } from './operator/operator.ts'
 import { Quarantine } from './operator/quarantine.ts'
 import type { Notice, PawlParts } from './pawl-parts.ts'
+import { newHealthWatch } from './presence/health-watch.ts'
 import { PresenceLoop } from './presence/presence-loop.ts'
 import type { RunScheduleOptions } from './schedule/run-now.ts'
 import { ScheduleHandle } from './schedule/schedule-handle.ts'
@@ -162,7 +166,9 @@ export class Pawl {
     this.#softState = this.#newSoftState(notify, onStalled)
     this.#suspects = new SuspectGate(timing)
     this.#presenceLoop = this.#newPresenceLoop(parts.presenceTiming ?? upkeepTiming, onStalled)
-    this.#healthWatch = this.#newHealthWatch(notify)
+    this.#healthWatch = newHealthWatch(this.#parts, this.#presenceLoop, (unserved) =>
+      notify({ kind: 'unserved', ...unserved }),
+    )
     const definitionOf: DefinitionOf = (type) => this.#definitions.get(type) ?? null
     this.#operator = new Operator(store, this.#batcher, definitionOf, this.#now, this.#refusals)
     this.#messages = new Messages(store, this.#batcher, definitionOf)
@@ -499,6 +505,12 @@ export class Pawl {
     return queueInfo(await this.#parts.store.query({ kind: 'queue', queue: name }), this.#now())
   }
 
+  /** The limits that jobs declare of which something is used now, in order of their keys, page by page. */
+  async limits(filter: LimitsFilter = {}): Promise<LimitList> {
+    assertLimitsFilter(filter)
+    return listLimits(this.#parts.store, filter)
+  }
+
   /** Says what holds for the queue from now on, as a whole: an option that is left out is reset. */
   async configure(queue: string, options: QueueOptions, actor: Actor = {}): Promise<void> {
     CALL_OPTIONS.queue.assert(options, 'configure()', `configure(queue, { concurrency: 5 })`)
@@ -669,24 +681,6 @@ export class Pawl {
       onStalled,
       wantsStalled: () => onNotice !== undefined || this.#stalledTasks.hasListeners,
     })
-  }
-
-  #newHealthWatch(notify: (notice: Notice) => void): HealthWatch {
-    const { store, timing, onError, unservedAfter } = this.#parts
-    return new HealthWatch(
-      {
-        store,
-        now: () => timing.now(),
-        isServed: (...channel) => {
-          return this.#presenceLoop.knownWorkers().some((one) => servesChannel(one, ...channel))
-        },
-        stalled: () => this.#presenceLoop.knownStalled(),
-        refresh: () => this.#presenceLoop.refresh(),
-        onUnserved: (unserved) => notify({ kind: 'unserved', ...unserved }),
-        onError,
-      },
-      unservedAfter,
-    )
   }
 
   #forgetHook(): ForgetHook | null {

@@ -153,6 +153,7 @@ export const ENGINE_FUNCTIONS: OperationFunctions<OfEngine> = {
     const bounds = options as Parameters<Pawl['configure']>[1]
     return context.pawl.configure(queue, bounds, actorOf(context, input))
   }),
+  'limits.list': ({ pawl }, input) => pawl.limits(input),
   'limits.show': ({ pawl }, { limit }) => engineOf(pawl).store.query({ kind: 'limit', key: limit }),
   'schedules.list': async ({ pawl }) => ({ schedules: await pawl.schedules() }),
   'schedules.show': async ({ pawl }, { schedule, times = DEFAULT_TIMES }) => {

@@ -229,11 +229,64 @@ const OTHER_OPERATIONS = {
       output: { queues: [{ name: 'mail', pausedAt: null, states: EXAMPLE_COUNTS.states }] },
     },
   }),
+  'limits.list': operation({
+    path: '/v1/limits',
+    roles: ['read', 'operate'],
+    scope: 'none',
+    command: { words: 'limits', summary: 'List limits of which something is used now' },
+    says: 'The limits that definitions declare, such as one by tenant, of which something is used now: in order of their keys, page by page.',
+    input: object(
+      {},
+      {
+        prefix: about('Their keys begin with it.', text(LIMITS.keyChars)),
+        after: about('`next` of the page before.', text(LIMITS.keyChars)),
+        limit,
+      },
+    ),
+    output: object({
+      limits: list(
+        object({
+          key,
+          held: about('Tasks that hold a lease under it.', whole(0)),
+          wholeAt: about('When its rate is whole again; null: it is.', nullable(date)),
+          bounds: about(
+            'What a job that waits or runs declares of it; null: none is at hand.',
+            nullable(
+              object({
+                concurrency: nullable(whole(0)),
+                rate: nullable(object({ count: whole(1), perMs: whole(1) })),
+              }),
+            ),
+          ),
+        }),
+        MOST_PER_PAGE,
+      ),
+      next: about('Give it as `after` to go on; null: there is no more.', nullable(key)),
+    }),
+    example: {
+      input: { prefix: 'tenant', limit: 10 },
+      output: {
+        limits: [
+          {
+            key: 'tenant-7',
+            held: 2,
+            wholeAt: null,
+            bounds: { concurrency: 4, rate: null },
+          },
+        ],
+        next: null,
+      },
+    },
+  }),
   'limits.show': operation({
     path: '/v1/limits/{limit}',
     roles: ['read', 'operate'],
     scope: 'none',
-    command: { words: 'limits', summary: 'Show what is used of a limit', positional: ['limit'] },
+    command: {
+      words: 'limits show',
+      summary: 'Show what is used of a limit',
+      positional: ['limit'],
+    },
     says: 'What is used of a limit that definitions declare, such as one by tenant.',
     input: object({ limit: about('The key of the limit.', key) }),
     output: open({ held: whole(0) }),

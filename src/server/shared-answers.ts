@@ -13,6 +13,7 @@ const SHARED: ReadonlySet<string> = new Set<OperationName>([
   'counts',
   'health',
   'inbox.list',
+  'limits.list',
   'metrics',
   'quarantine.list',
   'queues.list',

@@ -11,6 +11,7 @@ import type {
   InboxItem,
   JobInfo,
   JobListItem,
+  LimitListItem,
   QuarantineGroup,
   QuarantineItem,
   QueueListItem,
@@ -142,6 +143,20 @@ const LISTINGS: Readonly<Record<string, Listing>> = {
       { title: 'quarantined', of: ({ states }) => countOf(states, 'QUARANTINED') },
       { title: 'at once', of: ({ concurrency }) => concurrency },
       { title: 'rate', of: ({ rate }) => (rate === null ? null : `${rate.count}/${rate.perMs}ms`) },
+    ),
+  },
+  'limits.list': {
+    property: 'limits',
+    columns: columns<LimitListItem>(
+      { title: 'limit', of: ({ key }) => key, most: 60 },
+      { title: 'held', of: ({ held }) => held },
+      { title: 'at once', of: ({ bounds }) => bounds?.concurrency },
+      {
+        title: 'rate',
+        of: ({ bounds }) =>
+          bounds?.rate == null ? null : `${bounds.rate.count}/${bounds.rate.perMs}ms`,
+      },
+      { title: 'whole at', of: ({ wholeAt }) => seconds(wholeAt) },
     ),
   },
   'schedules.list': {

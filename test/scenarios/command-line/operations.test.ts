@@ -6,7 +6,7 @@ import { once } from 'node:events'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import type { AnyJob, Pawl } from '../../../src/index.ts'
+import type { AnyJob, LimitList, Pawl } from '../../../src/index.ts'
 import { effect, job, message, open, typed } from '../../../src/index.ts'
 import { serve } from '../../../src/server/index.ts'
 import { cli, cliJson, endOf, outputOf, startCli, userFolder } from '../../support/command-line.ts'
@@ -319,7 +319,7 @@ describe('queues, schedules, workers and the whole', () => {
     const [all, one, limit, workers] = await Promise.all([
       run('queues'),
       json('queues', 'show', 'night'),
-      json('limits', 'tenant-7'),
+      json('limits', 'show', 'tenant-7'),
       run('workers'),
     ])
     expect(all.out).toMatch(/night\s+\d{4}-\d\d-\d\d \S+\s+1\s+0\s+0\s+0\s+3\s+10\/60000ms/)
@@ -333,6 +333,22 @@ describe('queues, schedules, workers and the whole', () => {
       concurrency: null,
       rate: null,
     })
+  })
+
+  it('limits of which something is used are listed, by the beginning of their keys', async () => {
+    const { pawl, run, json } = await served()
+    for (const key of ['tenant-7', 'tenant-8', 'disk']) {
+      const { id } = await pawl.submit(hangs, undefined, { limits: [{ key, concurrency: 2 }] })
+      await inState(pawl, id, 'RUNNING')
+    }
+    expect((await run('limits')).out).toMatch(
+      /^limit\s+held\s.*\ndisk\s+1\s+2\s*\ntenant-7\s+1\s+2/,
+    )
+    const first = await json<LimitList>('limits', '--prefix', 'tenant', '--limit', '1')
+    expect(first).toMatchObject({ limits: [{ key: 'tenant-7' }], next: 'tenant-7' })
+    const rest = await json<LimitList>('limits', '--prefix', 'tenant', '--after', 'tenant-7')
+    expect(rest).toMatchObject({ limits: [{ key: 'tenant-8', held: 1 }], next: null })
+    await pawl.bulk('cancel', { type: 'hangs' })
   })
 
   it('schedules are set, listed, shown, paused, resumed, run now and removed', async () => {

@@ -228,7 +228,7 @@ describe('what is done about it', () => {
     await worker.stop()
   })
 
-  it('configures a queue, and shows who holds a limit by its key', async () => {
+  it('configures a queue, and lists limits by the beginning of their keys, and shows who holds one', async () => {
     const gate = deferred()
     const report = job('report', {
       limits: [{ key: 'tenant 7', concurrency: 1 }],
@@ -243,8 +243,12 @@ describe('what is done about it', () => {
     await page.getByRole('button', { name: 'Do it' }).click()
     await page.getByRole('row', { name: /^default.*500 may start per 1.0 s/ }).waitFor()
     expect((await pawl.queue('default')).rate).toEqual({ count: 500, perMs: 1_000 })
-    await page.getByLabel('Key of a limit').fill('tenant 7')
-    await page.getByRole('button', { name: 'Look' }).click()
+    const limits = page.getByRole('table', { name: 'Limits' })
+    await page.getByLabel('Keys that begin with').fill('nobody')
+    await page.getByText('Nothing of such limits is used now.').waitFor()
+    await page.getByLabel('Keys that begin with').fill('tenant')
+    await limits.getByRole('row', { name: /^tenant 7 1 of 1/ }).waitFor()
+    await limits.getByRole('link', { name: 'tenant 7' }).click()
     await page.getByText('1 task of limit tenant 7 runs now').waitFor()
     await page
       .getByRole('region', { name: 'Limits by key' })

@@ -223,7 +223,7 @@ describe('schedules and limits over HTTP', () => {
     expect((await call('schedules.show', { schedule: 'nightly' })).status).toBe(404)
   })
 
-  it('what is used of a limit is shown', async () => {
+  it('what is used of a limit is shown, and limits are listed', async () => {
     const { pawl, call } = await serverInFront()
     const gate = deferred()
     const slow = job('slow', {
@@ -235,6 +235,13 @@ describe('schedules and limits over HTTP', () => {
     await expect
       .poll(async () => (await call('limits.show', { limit: 'tenant-7' })).body['held'])
       .toBe(1)
+    const bounds = { concurrency: 2, rate: null }
+    const one = { key: 'tenant-7', held: 1, wholeAt: null, bounds }
+    expect((await call('limits.list', { prefix: 'tenant' })).body).toEqual({
+      limits: [one],
+      next: null,
+    })
+    expect((await call('limits.list', { prefix: 'user' })).body['limits']).toEqual([])
     gate.resolve()
   })
 })

@@ -65,7 +65,7 @@ export function QueuesView({ parameters }: { readonly parameters: RouteParameter
           The first {MOST_SHOWN} of {data.length} are shown.
         </p>
       )}
-      {may('limits.show') && <LimitPanel key={limit} limit={limit} />}
+      {may('limits.show') && <LimitPanel limit={limit} />}
     </>
   )
 }
