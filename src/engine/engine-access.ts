@@ -24,6 +24,8 @@ export interface EngineAccess {
   readonly definitionOf: DefinitionOf
   /** The workers of these are shown beside those of this engine. Gives its end. */
   addRemote(remote: RemoteProcesses): () => void
+  /** Asks something of a worker of a process that is known here. */
+  ask(process: string, worker: string, text: string): Promise<boolean>
   /** What this process says of its own workers; null: it has none. */
   ownProcess(): HeardProcess | null
   /** As far as it was examined, without another look. */
@@ -47,6 +49,7 @@ export function giveAccess(engine: object, parts: EngineParts): void {
     execute: (commands) => listeners.executeOf(commands),
     onNews: (listener) => listeners.onNews(listener),
     addRemote: (remote) => presence.addRemote(remote),
+    ask: (...request) => presence.askProcess(...request),
     ownProcess: () => presence.ownProcess(),
     knownHealth: () => healthWatch.known(),
   })

@@ -22,6 +22,7 @@ import { StoreClosed } from '../store/index.ts'
 import type { StalledTask, WorkerOptions } from '../worker/index.ts'
 import { executorFor, memoryPlace, SuspectGate, Worker } from '../worker/index.ts'
 import type { Actor } from './actor.ts'
+import { actorOrDefault } from './actor.ts'
 import { ArtifactSweep } from './artifacts/artifact-sweep.ts'
 import { Artifacts } from './artifacts/artifacts.ts'
 import type { Backup, BackupOptions } from './artifacts/backup.ts'
@@ -496,6 +497,17 @@ export class Pawl {
     return this.#operator.resume(queue, actor)
   }
 
+  /** A worker of whatever process takes nothing more, within a second or two, until it is resumed or its process ends. */
+  async drainWorker(worker: string, actor: Actor = {}): Promise<void> {
+    CALL_OPTIONS.actor.assert(actor, 'drainWorker()')
+    return this.#presenceLoop.ask(worker, true, actorOrDefault(actor, 'Drained'))
+  }
+
+  async resumeWorker(worker: string, actor: Actor = {}): Promise<void> {
+    CALL_OPTIONS.actor.assert(actor, 'resumeWorker()')
+    return this.#presenceLoop.ask(worker, false, actorOrDefault(actor, 'Resumed'))
+  }
+
   async queues(): Promise<readonly QueueListItem[]> {
     return listQueues(this.#parts.store)
   }
@@ -670,17 +682,11 @@ export class Pawl {
 
   #newPresenceLoop(timing: Timing, onStalled: (task: StalledTask) => void): PresenceLoop {
     const { store, onNotice } = this.#parts
-    return new PresenceLoop({
-      presence: store.presence ?? null,
-      store,
-      batcher: this.#batcher,
-      timing,
-      now: this.#now,
-      workers: this.#workers,
-      softState: this.#softState,
-      onStalled,
-      wantsStalled: () => onNotice !== undefined || this.#stalledTasks.hasListeners,
-    })
+    const presence = store.presence ?? null
+    const own = { workers: this.#workers, softState: this.#softState, batcher: this.#batcher }
+    const wantsStalled = () => onNotice !== undefined || this.#stalledTasks.hasListeners
+    const now = this.#now
+    return new PresenceLoop({ ...own, presence, store, timing, now, onStalled, wantsStalled })
   }
 
   #forgetHook(): ForgetHook | null {

@@ -175,6 +175,12 @@ export const ENGINE_FUNCTIONS: OperationFunctions<OfEngine> = {
     context.pawl.scheduleHandle(input.schedule).resume(actorOf(context, input)),
   ),
   'workers.list': async ({ pawl }) => ({ workers: await pawl.workers() }),
+  'workers.drain': done((context, input) =>
+    context.pawl.drainWorker(input.worker, actorOf(context, input)),
+  ),
+  'workers.resume': done((context, input) =>
+    context.pawl.resumeWorker(input.worker, actorOf(context, input)),
+  ),
   'quarantine.list': ({ pawl }, input) => pawl.quarantine.list(input),
   'quarantine.groups': async ({ pawl }, input) => ({ groups: await pawl.quarantine.groups(input) }),
   'quarantine.redrive': (context, input) =>

@@ -179,7 +179,11 @@ const LISTINGS: Readonly<Record<string, Listing>> = {
       { title: 'worker', of: ({ id }) => id, most: 36 },
       { title: 'host', of: ({ host }) => host, most: 20 },
       { title: 'pid', of: ({ pid }) => pid },
-      { title: 'busy', of: ({ used, free }) => `${used} of ${used + free}` },
+      {
+        title: 'busy',
+        of: ({ used, free, isDraining }) =>
+          isDraining ? `${used}, draining` : `${used} of ${used + free}`,
+      },
       { title: 'holds', of: ({ held }) => held },
       { title: 'heard', of: ({ heardAt }) => seconds(heardAt) },
       {

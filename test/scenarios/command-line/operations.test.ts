@@ -351,6 +351,23 @@ describe('queues, schedules, workers and the whole', () => {
     await pawl.bulk('cancel', { type: 'hangs' })
   })
 
+  it('a worker is drained and resumed, of whatever process', async () => {
+    const { pawl, run } = await served([])
+    const worker = pawl.work([mail], { name: 'mill' })
+    expect((await run('workers', 'drain', worker.name, '--reason', 'replaced')).out).toBe(
+      'The worker takes nothing more.\n',
+    )
+    expect((await pawl.workers())[0]).toMatchObject({
+      isDraining: true,
+      drained: { reason: 'replaced' },
+    })
+    expect((await run('workers')).out).toMatch(/draining/)
+    expect((await run('workers', 'resume', worker.name)).code).toBe(0)
+    expect(worker.isDraining).toBe(false)
+    const unknown = await run('workers', 'drain', 'nobody')
+    expect(unknown.err).toContain('No worker nobody is known')
+  })
+
   it('schedules are set, listed, shown, paused, resumed, run now and removed', async () => {
     const { pawl, run, json } = await served()
     const set = await run('schedules', 'set', 'nightly', 'idle', '7', '--cron', '0 3 * * *')
