@@ -27,7 +27,7 @@ import { table, whole } from './table.ts'
 type Say = (line: string) => void
 
 const JOBS = 1_000_000
-const ROUNDS = 5
+const ROUNDS = 10
 const SETTLE_MS = 10_000
 const PARTS = ['answers', 'page', 'cost'] as const
 

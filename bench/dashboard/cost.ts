@@ -15,8 +15,11 @@ import type { BenchStore } from './stores.ts'
 
 const PAGES = 10
 export const MOST_COST = 1.05
-const TURN_MS = 8_000
-const SETTLE_MS = 2_000
+/** Short, and many of them: a checkpoint, or another program, makes one turn dear and not the next. */
+const TURN_MS = 4_000
+const SETTLE_MS = 1_000
+/** What an engine does once, after it was opened, is no part of it. */
+const AFTER_OPENING_MS = 10_000
 export const LOADS: readonly LoadName[] = ['drain', 'cycles']
 
 export interface Cost {
@@ -56,43 +59,53 @@ export async function measureCosts(
       : []
     await new Promise((resolve) => setTimeout(resolve, SETTLE_MS))
   }
-  const resting = async (): Promise<number> => {
-    const server = store.serverUs()
-    const { ms, cpuUs } = await machine.rest(TURN_MS)
-    return (cpuUs + store.serverUs() - server) / ms
-  }
-  // What an engine does once, after it was opened, is no part of it.
-  await machine.rest(TURN_MS)
-  const restWithout = await resting()
-  await show(true)
-  const restWith = await resting()
-  const costs: Cost[] = []
-  for (const load of LOADS) {
-    await machine.work(load, SETTLE_MS)
-    const [with10, without]: [number[], number[]] = [[], []]
-    const rates: number[] = []
+  /** Each round begins with the other one. */
+  const byTurns = async (measure: (isOpen: boolean) => Promise<number>): Promise<Turns> => {
+    const turns: Turns = { with10: [], without: [] }
     for (let round = 0; round < rounds; round++) {
-      // Each round begins with the other one.
       for (const isOpen of round % 2 === 0 ? [false, true] : [true, false]) {
         await show(isOpen)
-        const server = store.serverUs()
-        const { jobs, ms, cpuUs } = await machine.work(load, TURN_MS)
-        const us = (cpuUs + store.serverUs() - server) / jobs
-        ;(isOpen ? with10 : without).push(us)
-        const rate = (jobs * 1_000) / ms
-        if (!isOpen) rates.push(rate)
-        say(
-          `${load}, ${isOpen ? PAGES : 'no'} pages: ${us.toFixed(1)} us a job, ${rate.toFixed(0)} a second`,
-        )
+        ;(isOpen ? turns.with10 : turns.without).push(await measure(isOpen))
       }
     }
+    return turns
+  }
+  await machine.rest(AFTER_OPENING_MS)
+  const rest = await byTurns(async (isOpen) => {
+    const server = store.serverUs()
+    const { ms, cpuUs } = await machine.rest(TURN_MS)
+    const ofSecond = (cpuUs + store.serverUs() - server) / ms
+    say(`at rest, ${isOpen ? PAGES : 'no'} pages: ${ofSecond.toFixed(1)} ms a second`)
+    return ofSecond
+  })
+  const costs: Cost[] = []
+  for (const load of LOADS) {
+    await show(false)
+    await machine.work(load, TURN_MS)
+    const rates: number[] = []
+    const { with10, without } = await byTurns(async (isOpen) => {
+      const server = store.serverUs()
+      const { jobs, ms, cpuUs } = await machine.work(load, TURN_MS)
+      const us = (cpuUs + store.serverUs() - server) / jobs
+      const rate = (jobs * 1_000) / ms
+      if (!isOpen) rates.push(rate)
+      say(
+        `${load}, ${isOpen ? PAGES : 'no'} pages: ${us.toFixed(1)} us a job, ${rate.toFixed(0)} a second`,
+      )
+      return us
+    })
     const ratio = ratioOf(with10, without) as Ratio
     const [withUs, withoutUs] = [median(with10), median(without)]
     costs.push({ load, ratio, withUs, withoutUs, perSecond: median(rates) })
   }
   await show(false)
   await machine.close()
-  return { costs, restWith, restWithout }
+  return { costs, restWith: median(rest.with10), restWithout: median(rest.without) }
+}
+
+interface Turns {
+  readonly with10: number[]
+  readonly without: number[]
 }
 
 /** A client that asks what an open page does, and as often. */

@@ -8,6 +8,7 @@ import {
   date,
   done,
   durationOrMs,
+  exact,
   EXAMPLE_ACTOR,
   EXAMPLE_DATE,
   EXAMPLE_JOB,
@@ -64,7 +65,10 @@ export const SCHEDULE_OPERATIONS = {
       { schedule: name },
       { times: about('How many of its next times. Default 5.', whole(0, MOST_PER_PAGE)) },
     ),
-    output: open({ id: name, type: nullable(name), nextTimes: list(date, MOST_PER_PAGE) }),
+    output: open(
+      { id: name, type: nullable(name), nextTimes: list(date, MOST_PER_PAGE) },
+      { exact },
+    ),
     errors: ['UnknownSchedule'],
     example: {
       input: { schedule: 'nightly' },

@@ -3,6 +3,8 @@
  */
 export type { RequestHandler } from './handler.ts'
 export { createHandler } from './handler.ts'
+export type { RequestMiddleware } from './middleware.ts'
+export { createMiddleware } from './middleware.ts'
 export type {
   HandlerLimits,
   RequestHandlerOptions,

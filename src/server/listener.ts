@@ -63,7 +63,7 @@ export async function listen(handler: AnswerFunction, terms: ListenerTerms): Pro
       'MalformedRequest',
       'Of `Expect`, only 100-continue is known.',
     )
-    void write(request, response, problemAnswer(refused, {}), stuckMs)
+    void writeAnswer(request, response, problemAnswer(refused, {}), stuckMs)
   })
   server.on('clientError', (error: NodeJS.ErrnoException, socket) =>
     refuse(error, socket as Socket),
@@ -99,7 +99,7 @@ function followCertificate(
   return followFiles([tls.cert, tls.key], read, onError)
 }
 
-async function serveRequest(
+export async function serveRequest(
   handler: AnswerFunction,
   incoming: IncomingMessage,
   outgoing: ServerResponse,
@@ -116,7 +116,7 @@ async function serveRequest(
   incoming.on('error', end)
   const call = callOf(incoming, gone.signal)
   const answer = call instanceof RequestRefused ? problemAnswer(call, {}) : await handler(call)
-  await write(incoming, outgoing, answer, stuckMs)
+  await writeAnswer(incoming, outgoing, answer, stuckMs)
 }
 
 /** Methods that a `Request` cannot have. */
@@ -151,7 +151,7 @@ function headersOf({ headers }: IncomingMessage): IncomingCall['headers'] {
   }
 }
 
-async function write(
+export async function writeAnswer(
   incoming: IncomingMessage,
   outgoing: ServerResponse,
   { status, headers, body }: OutgoingAnswer,

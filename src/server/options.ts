@@ -142,11 +142,15 @@ export interface HandlerTerms {
   readonly onError: (error: Error) => void
 }
 
-export function handlerTerms(options: RequestHandlerOptions): HandlerTerms {
-  HANDLER_OPTIONS.assert(options, 'createHandler()', 'createHandler(pawl, { tokens: […] })')
+/** `by`: the function that they were given to. */
+export function handlerTerms(
+  options: RequestHandlerOptions,
+  by: 'createHandler' | 'createMiddleware' = 'createHandler',
+): HandlerTerms {
+  HANDLER_OPTIONS.assert(options, `${by}()`, `${by}(pawl, { tokens: […] })`)
   if (!hasTokens(options) && options.unprotected !== true) {
     throw new InvalidDefinition(
-      'createHandler() needs `tokens`: every caller that reaches it could do everything. If something before it asks callers who they are, write `unprotected: true`.',
+      `${by}() needs \`tokens\`: every caller that reaches it could do everything. If something before it asks callers who they are, write \`unprotected: true\`.`,
     )
   }
   return termsOf(options)

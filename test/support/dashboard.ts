@@ -12,11 +12,15 @@ import type { Pawl } from '../../src/index.ts'
 import { answersOf } from '../../src/server/handler.ts'
 import { listen } from '../../src/server/listener.ts'
 import type { ServeOptions } from '../../src/server/index.ts'
-import { serveTerms } from '../../src/server/options.ts'
+import type { RequestMiddleware } from '../../src/server/middleware.ts'
+import { middlewareOf } from '../../src/server/middleware.ts'
+import { handlerTerms, serveTerms } from '../../src/server/options.ts'
 
 export interface BuiltDashboard {
   readonly folder: string
   readonly serve: (pawl: Pawl, options?: ServeOptions) => Promise<ServedDashboard>
+  /** For a server of the test's own, open to all. */
+  readonly middleware: (pawl: Pawl) => RequestMiddleware
   readonly remove: () => Promise<void>
 }
 
@@ -39,6 +43,10 @@ export async function builtDashboard(): Promise<BuiltDashboard> {
       const { port } = listener
       const url = `http://127.0.0.1:${port}${terms.path}/dashboard/`
       return { url, port, close: () => listener.close() }
+    },
+    middleware: (pawl) => {
+      const terms = { ...handlerTerms({ unprotected: true }), dashboard: files }
+      return middlewareOf(answersOf(pawl, terms), terms)
     },
     remove: () => rm(folder, { recursive: true, force: true }),
   }

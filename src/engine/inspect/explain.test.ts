@@ -1,7 +1,7 @@
 /** What `explain` says of a job that waits in a suspension. */
 import { expect, it, onTestFinished } from 'vitest'
 import { claim, reportOf, TestClock } from '../../../test/conformance/bench.ts'
-import { temporaryFolder } from '../../../test/support/engines.ts'
+import { deferred, temporaryFolder } from '../../../test/support/engines.ts'
 import { call, plain } from '../../../test/support/specs.ts'
 import type { WaitSpec } from '../../kernel/index.ts'
 import { hookedEngine } from '../../../test/support/hooked-store.ts'
@@ -36,6 +36,28 @@ it('of a pipeline that is over reads none of its segments', async () => {
   expect((await pawl.explain(made.id)).reasons).toMatchObject([{ what: 'over' }])
   expect(store.kinds).not.toContain('overview')
   expect(store.kinds).not.toContain('job')
+})
+
+it('names a job that holds several places of a queue once, with how many of its tasks do', async () => {
+  const pawl = await open('memory:')
+  onTestFinished(() => pawl.close())
+  const gate = deferred()
+  const cut = pipeline('cut', { input: typed<number[]>() }).stage('part', {
+    each: 'input',
+    queue: 'gpu',
+    run: () => gate.promise,
+  })
+  await pawl.configure('gpu', { concurrency: 3 })
+  pawl.work([cut], { concurrency: 3 })
+  const [first, second] = [await pawl.submit(cut, [1, 2, 3]), await pawl.submit(cut, [1])]
+  const said = async (): Promise<string[]> => {
+    const { reasons } = await pawl.explain(second.id)
+    return reasons.filter(({ what }) => what === 'queue-limit').map(({ message }) => message)
+  }
+  const full = `3 of 3 places of queue 'gpu' are taken, by 3 tasks of ${first.id}.`
+  await expect.poll(said).toEqual([full])
+  gate.resolve()
+  await second.result()
 })
 
 /** Why a job does not run that waits so. */

@@ -264,14 +264,25 @@ function limitReason(
     return reason(what, `The ${name} lets nothing run (concurrency 0): configure() it.`)
   }
   if (at === Infinity) {
-    const who = holders.slice(0, 3).map(({ job }) => job)
-    const message = `${held} of ${limit.concurrency} places of ${name} are taken, by ${who.join(', ')}${held > who.length ? ' and others' : ''}.`
+    const message = `${held} of ${limit.concurrency} places of ${name} are taken, by ${holdersText(holders, held)}.`
     return reason(what, message, null, holders)
   }
   const { count, perMs } = limit.rate ?? { count: 0, perMs: 0 }
   const next = new Date(at).toISOString()
   const message = `The rate of ${name}, ${count} in ${perMs} ms, is used up: the next may start at ${next}.`
   return reason(what, message, at)
+}
+
+const FEW_HOLDERS = 3
+
+/** Each job once, with how many of its tasks hold a place. */
+function holdersText(holders: readonly Holder[], held: number): string {
+  const tasks = new Map<string, number>()
+  for (const { job } of holders) tasks.set(job, (tasks.get(job) ?? 0) + 1)
+  const named = [...tasks].slice(0, FEW_HOLDERS)
+  const count = named.reduce((sum, [, of]) => sum + of, 0)
+  const words = named.map(([job, of]) => (of === 1 ? job : `${of} tasks of ${job}`))
+  return `${words.join(', ')}${held > count ? ' and others' : ''}`
 }
 
 function workerReasons(

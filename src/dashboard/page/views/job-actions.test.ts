@@ -408,7 +408,7 @@ describe('a job that is run again', () => {
     ...names.slice(3).map((name) => [name, 'true'] as const),
   ])
   const fieldsFor = (filled: Filled): readonly ActionField[] => {
-    const [offer] = offeredActions(accepted, [], { input: { to: 'ada' }, steps: given })
+    const [offer] = offeredActions(accepted, [], { input: '{"to":"ada"}', steps: given })
     return fieldsOf(offer?.action as never, filled)
   }
   const values = (filled: Filled) => fieldValues(fieldsFor(filled), filled)

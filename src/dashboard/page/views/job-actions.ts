@@ -5,7 +5,6 @@
 import type { OperationName } from '../../../protocol/index.ts'
 import type { Action, ActionField, Filled } from '../action.ts'
 import type { AnswerOf } from '../api.ts'
-import { json } from '../safe-text.ts'
 
 export type ShownJob = AnswerOf<'jobs.show'>
 export type ShownStage = ShownJob['stages'][number]
@@ -41,8 +40,8 @@ const ORDER: readonly AcceptedOne['action'][] = [
 ]
 
 interface OfferedJob {
-  /** What the job was given. */
-  readonly input: unknown
+  /** What the job was given, as it is shown. */
+  readonly input: string
   /** As JSON text, by the names of steps, as far as they are known. */
   readonly steps: ReadonlyMap<string, string>
 }
@@ -51,19 +50,18 @@ interface OfferedJob {
 export function offeredActions(
   accepted: Accepted,
   effects: readonly string[],
-  { input, steps }: OfferedJob = { input: undefined, steps: new Map() },
+  { input, steps }: OfferedJob = { input: '', steps: new Map() },
 ): readonly OfferedAction[] {
   const all = accepted.actions.toSorted((a, b) => ORDER.indexOf(a.action) - ORDER.indexOf(b.action))
-  const given = inputText(input)
+  const given = editable(input)
   return all.flatMap((one) => offersOf(one, placeOf(accepted), effects, given, steps))
 }
 
 /** Above this, nobody edits it in a small field. */
 const MOST_EDITED = 20_000
 
-function inputText(input: unknown): string {
-  const text = json(input)
-  return text.length > MOST_EDITED ? '' : text
+function editable(input: string): string {
+  return input.length > MOST_EDITED ? '' : input
 }
 
 function placeOf({ job, stage, segment, attempt }: Accepted): ActionPlace {
@@ -174,6 +172,10 @@ function plain(action: keyof typeof WORDS, place: ActionPlace): OfferedAction {
   return { label, action: { ...words, input: isAtAnyAttempt ? { job: place.job } : { ...place } } }
 }
 
+/** Of an input that is edited. */
+export const KEPT_OR_NEW =
+  'JSON. Left as it is, it stays, with the steps that are recorded. Another one drops them.'
+
 /** Of a pipeline as a whole, each task gets a budget, and keeps its element. */
 function retry(place: ActionPlace, isSegment: boolean, input: string): OfferedAction {
   const takesInput = place.attempt !== undefined
@@ -191,7 +193,7 @@ function retry(place: ActionPlace, isSegment: boolean, input: string): OfferedAc
               label: isSegment ? 'Another element' : 'Another input',
               kind: 'json',
               ...editedFrom(isSegment ? '' : input),
-              hint: 'JSON. Left as it is, it stays, with the steps that are recorded. Another one drops them.',
+              hint: KEPT_OR_NEW,
             },
           ]
         : [],

@@ -12,7 +12,7 @@ import { useLive } from '../live.ts'
 import { CopyButton, JobLink, Problem, State, Text, Time, Waiting } from '../parts.tsx'
 import type { RouteParameters } from '../route.ts'
 import { goToJob, linkTo } from '../route.ts'
-import { seen } from '../safe-text.ts'
+import { json, seen } from '../safe-text.ts'
 import { may, reader } from '../session.ts'
 import { AttemptsPart, TimelinePart } from './attempts.tsx'
 import { HistoryPart } from './history.tsx'
@@ -120,8 +120,8 @@ function Title({
   const effects = job.effects.map(({ name }) => name)
   // A step that was dropped may have been recorded once more: only what reaches to the end says its newest value.
   const steps = stepValues(isAllShown && reader.value?.seesPayloads === true ? history : [])
-  const offered =
-    accepted === null ? [] : offeredActions(accepted, effects, { input: job.input, steps })
+  const input = json(job.input, job.exact?.input)
+  const offered = accepted === null ? [] : offeredActions(accepted, effects, { input, steps })
   return (
     <div class="title">
       <p>
