@@ -171,7 +171,9 @@ async function performAtServer(
   if (terms.asks) await call.ask(consequence(operation, terms, input))
   const ask = (one: Input): Promise<OperationAnswer> => callServer(operation, call.settings, one)
   const { properties = {} } = operation.input
-  const isNamed = input['by'] !== undefined || !('by' in properties)
+  // Of counts, `by` is a choice of what they are grouped by.
+  const asksWho = 'by' in properties && properties['by']?.enum === undefined
+  const isNamed = input['by'] !== undefined || !asksWho
   // A server that knows its callers by their tokens says itself who asks.
   const isKnown = isNamed || call.settings.token !== undefined
   const given = isKnown ? input : { ...input, by: userName() }

@@ -366,9 +366,9 @@ export class SqlStore implements Store {
     const [counted] = await connection.run([
       { sql: this.#context.sql.counts, values: [MOST_SEGMENTS] },
     ])
-    const [leases, quarantined] = counted?.rows[0] ?? [0, 0]
+    const [leases = 0, quarantined = 0, heldEffects = 0] = (counted?.rows[0] ?? []) as number[]
     const now = await this.#jobQueries.now(connection)
-    return this.#meters.metrics(now, leases as number, quarantined as number)
+    return this.#meters.metrics(now, { leases, quarantined, heldEffects })
   }
 
   #readEntries(position: number, watch: object): Promise<readonly PositionedEntry[]> {

@@ -23,16 +23,19 @@ import { queueLine, rangeIn, rateText } from './figure-values.ts'
 import { useFigures } from './figures.ts'
 
 const FEW = { limit: 100 }
+const HELD = { heldEffects: true } as const
+/** Jobs with held effects, the oldest first. */
+const MOST_NAMED = 5
 
 async function look(ended: AbortSignal): Promise<SeenOverview> {
-  const [counts, health, metrics, queues, workers, questions, quarantined] = await Promise.all([
+  const [counts, health, metrics, queues, workers, questions, held] = await Promise.all([
     call('counts', {}, ended),
     may('health') ? call('health', {}, ended) : null,
     may('metrics') ? call('metrics', {}, ended) : null,
     may('queues.list') ? call('queues.list', {}, ended) : { queues: [] },
     may('workers.list') ? call('workers.list', {}, ended) : { workers: [] },
     may('inbox.list') ? call('inbox.list', FEW, ended) : null,
-    may('quarantine.list') ? call('quarantine.list', FEW, ended) : null,
+    lookForHeld(ended),
   ])
   return {
     counts,
@@ -41,8 +44,17 @@ async function look(ended: AbortSignal): Promise<SeenOverview> {
     queues: queues.queues,
     workers: workers.workers,
     questions,
-    quarantined,
+    held,
   }
+}
+
+/** Which jobs these are is asked only if there are any: their number is an answer that readers share. */
+async function lookForHeld(ended: AbortSignal): Promise<SeenOverview['held']> {
+  const { total } = await call('counts', HELD, ended)
+  if (total === 0) return { total, jobs: [] }
+  const { jobs } = await call('jobs.list', { ...HELD, limit: MOST_NAMED }, ended)
+  // Perhaps they were resolved meanwhile.
+  return { total: jobs.length === 0 ? 0 : total, jobs }
 }
 
 export function OverviewView({ parameters }: { readonly parameters: RouteParameters }) {
