@@ -76,6 +76,15 @@ export class ScopeGuard {
         const { answer } = output as { answer: { job: string }[] }
         return { answer: await this.#onlyJobs(answer) }
       }
+      case 'past.entries': {
+        const { entries } = output as { entries: { job: string | null }[] }
+        const own: unknown[] = []
+        // One after the other: many are about the same job.
+        for (const one of entries) {
+          if (one.job !== null && (await this.#hasJob(one.job)) === true) own.push(one)
+        }
+        return { entries: own }
+      }
       case 'presence.heard':
         return { processes: [] }
       case 'jobs.explain':
@@ -117,6 +126,7 @@ export class ScopeGuard {
       }
       // Their answers are held.
       case 'store.watch':
+      case 'past.entries':
       case 'query.ended':
       case 'presence.heard':
         return input

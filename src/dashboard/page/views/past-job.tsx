@@ -26,14 +26,13 @@ import type { ChangedField } from './changed-fields.ts'
 import { changedFields } from './changed-fields.ts'
 import { momentText, useKept } from './past-machine.tsx'
 import type { PastMoment } from './past-moment.ts'
-import { momentIn, otherMomentIn, withMoment } from './past-moment.ts'
+import { momentIn, nowMoment, otherMomentIn, withMoment } from './past-moment.ts'
 import { Scrubber } from './past-scrubber.tsx'
 
 type Item = AnswerOf<'jobs.history'>['items'][number]
 type JobThen = AnswerOf<'past.show'>
 
 const MOST_ITEMS = 1_000
-const COMING_MS = 60_000
 
 interface PastJobProps {
   readonly job: string
@@ -167,13 +166,7 @@ interface TwoMoments {
 function JobAt({ job, item, before, parameters }: JobAtProps) {
   const chosen = otherMomentIn(parameters)
   const isNow = parameters['with'] === 'now'
-  const other =
-    chosen ??
-    (isNow
-      ? { time: Math.round(serverNow()) + COMING_MS }
-      : before === null
-        ? null
-        : momentOf(before))
+  const other = chosen ?? (isNow ? nowMoment() : before === null ? null : momentOf(before))
   const ask = async (ended: AbortSignal): Promise<TwoMoments> => {
     const [own, compared] = await Promise.all([
       call('past.show', { job, ...momentOf(item) }, ended),
