@@ -228,7 +228,7 @@ async function* entryEvents(
   for await (const { position, entry } of entries) yield { id: position, data: entry }
 }
 
-/** The newest report after each batch, if its reader is quick enough, and the whole one at the end. */
+/** The newest report after each batch, if its reader is quick enough, and at the end the whole one, which says that it is. */
 async function* reports(
   gone: AbortSignal,
   run: (signal: AbortSignal, onProgress: (report: BulkReport) => void) => Promise<BulkReport>,
@@ -240,7 +240,7 @@ async function* reports(
   try {
     for (let isOver = false; !isOver;) {
       const { report, isLast } = await Promise.race([last, latest.take()])
-      yield { id: null, data: report }
+      yield { id: null, data: { ...report, isLast } }
       isOver = isLast
     }
   } finally {

@@ -8,6 +8,7 @@ import { operation } from './operation.ts'
 import {
   actor,
   after,
+  bulkEvent,
   bulkReport,
   date,
   done,
@@ -247,11 +248,11 @@ const OTHER_OPERATIONS = {
       { action: bulkAction },
       { ...jobFilter, all: allJobs, ...bulkTerms, ...actor, rate },
     ),
-    output: bulkReport,
+    output: bulkEvent,
     errors: ['InvalidDefinition', 'TooManyOpen'],
     example: {
       input: { action: 'cancel', type: 'mail', ...EXAMPLE_ACTOR },
-      output: EXAMPLE_REPORT,
+      output: { ...EXAMPLE_REPORT, isLast: true },
     },
   }),
   'queues.list': operation({
