@@ -3,14 +3,16 @@
  * way.
  */
 import type { Browser, Page } from 'playwright-core'
-import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it, onTestFinished } from 'vitest'
 import type { Pawl } from '../../../src/index.ts'
 import { job, open, typed } from '../../../src/index.ts'
 import { startBrowser } from '../../support/browser.ts'
+import { CutProxy } from '../../support/cut-proxy.ts'
 import type { BuiltDashboard, ServedDashboard } from '../../support/dashboard.ts'
 import { builtDashboard } from '../../support/dashboard.ts'
 import { openPage } from '../../support/dashboard-page.ts'
 import { HttpProxy } from '../../support/http-proxy.ts'
+import { freshSchema } from '../../support/postgres.ts'
 
 let browser: Browser | null = null
 let built: BuiltDashboard
@@ -106,5 +108,30 @@ it.each([
   await dialog.getByText(/It stopped before its end, at \d+ of 400 jobs/).waitFor()
   const { FAILED } = (await pawl.counts({ queue })).states
   expect(FAILED).toBeLessThan(400)
+  await page.close()
+})
+
+it('says that the store is away, and not that all is well', { timeout: 90_000 }, async () => {
+  const { url, schema } = await freshSchema()
+  const cut = await CutProxy.to(url)
+  const far = await open(cut.through(url), { schema })
+  const other = await built.serve(far)
+  onTestFinished(async () => {
+    cut.mend()
+    await other.close()
+    await far.close()
+  })
+  const { page } = await openPage(browser as Browser, other.url)
+  const needs = page.locator('.needs')
+  await needs.getByText('Nothing does now.').waitFor()
+  cut.cut('all')
+  await needs.getByText('The store does not work for').waitFor()
+  expect(await needs.innerText()).not.toContain('Nothing does now.')
+  // One that is opened now learns the same.
+  const late = await openPage(browser as Browser, other.url)
+  await late.page.locator('.needs.bad', { hasText: 'The store does not work for' }).waitFor()
+  cut.mend()
+  await needs.getByText('Nothing does now.').waitFor({ timeout: 40_000 })
+  await late.page.close()
   await page.close()
 })

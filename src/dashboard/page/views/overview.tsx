@@ -2,8 +2,9 @@
  * What needs a person now, then how the machine runs: throughput, times, failures, queues and workers. All of it is kept by the
  * engine; nothing is counted for the page.
  */
+import type { OperationInput, OperationName } from '../../../protocol/index.ts'
 import type { AnswerOf } from '../api.ts'
-import { call } from '../api.ts'
+import { call, CallRefused, isConnected, messageOf } from '../api.ts'
 import { ShareBar, Sparkline } from '../chart.tsx'
 import { serverNow } from '../clock.ts'
 import { countText, durationText } from '../duration-text.ts'
@@ -30,36 +31,72 @@ import {
 
 const FEW = { limit: 100 }
 
-async function look(ended: AbortSignal): Promise<SeenOverview> {
-  const [counts, health, metrics, queues, workers, questions, quarantined] = await Promise.all([
-    call('counts', {}, ended),
-    may('health') ? call('health', {}, ended) : null,
-    may('metrics') ? call('metrics', {}, ended) : null,
-    may('queues.list') ? call('queues.list', {}, ended) : { queues: [] },
-    may('workers.list') ? call('workers.list', {}, ended) : { workers: [] },
-    may('inbox.list') ? call('inbox.list', FEW, ended) : null,
-    may('quarantine.list') ? call('quarantine.list', FEW, ended) : null,
+interface LookedAt extends Omit<SeenOverview, 'health'> {
+  /** Why a part is not there; null: each is, or may not be asked for. */
+  readonly refused: string | null
+}
+
+/** One part that is refused does not keep the others back. */
+async function look(ended: AbortSignal): Promise<LookedAt> {
+  let refused: string | null = null
+  const part = async <N extends OperationName>(
+    name: N,
+    input: OperationInput<N>,
+  ): Promise<AnswerOf<N> | null> => {
+    if (!may(name)) return null
+    try {
+      return await call(name, input, ended)
+    } catch (error) {
+      if (!(error instanceof CallRefused)) throw error
+      refused ??= messageOf(error)
+      return null
+    }
+  }
+  // By itself: while the store is away, it alone keeps a connection of the browser, which has few.
+  const counts = await call('counts', {}, ended)
+  const [metrics, queues, workers, questions, quarantined] = await Promise.all([
+    part('metrics', {}),
+    part('queues.list', {}),
+    part('workers.list', {}),
+    part('inbox.list', FEW),
+    part('quarantine.list', FEW),
   ])
-  if (metrics !== null) addSample(metrics, queues.queues)
+  if (metrics !== null) addSample(metrics, queues?.queues ?? [])
   return {
     counts,
-    health,
     metrics,
-    queues: queues.queues,
-    workers: workers.workers,
+    queues: queues?.queues ?? null,
+    workers: workers?.workers ?? null,
     questions,
     quarantined,
+    refused,
   }
+}
+
+/** By itself: it says that the store is away, while all that reads the store waits for it. */
+async function lookAtHealth(ended: AbortSignal): Promise<SeenOverview['health']> {
+  return may('health') ? call('health', {}, ended) : null
 }
 
 export function OverviewView() {
   const { data, problem } = useLive('overview', look, 2_000)
-  if (data === null) return problem === null ? <Waiting /> : <Problem problem={problem} />
-  const { counts, health, metrics, queues, workers } = data
+  const { data: health, problem: healthProblem } = useLive('health', lookAtHealth, 2_000)
+  const isHealthKnown = healthProblem === null && (health !== null || !may('health'))
+  const isNewest = problem === null && isHealthKnown && isConnected.value
+  if (data === null) {
+    return (
+      <>
+        <Problem problem={problem} />
+        {health !== null && <Needs health={health} of={null} isNewest={isNewest} />}
+        {problem === null && <Waiting />}
+      </>
+    )
+  }
+  const { counts, metrics, queues, workers, refused } = data
   return (
     <>
-      <Problem problem={problem} />
-      <Needs of={data} />
+      <Problem problem={problem ?? healthProblem ?? refused} />
+      <Needs health={health} of={data} isNewest={isNewest && refused === null} />
       <section aria-labelledby="states">
         <h2 id="states">Jobs by state</h2>
         <ul class="tiles states">
@@ -75,9 +112,9 @@ export function OverviewView() {
       </section>
       {metrics !== null && <OverTime />}
       <div class="halves">
-        <Queues queues={queues} />
+        {queues !== null && <Queues queues={queues} />}
         <div>
-          <Workers workers={workers} />
+          {workers !== null && <Workers workers={workers} />}
           <Checks health={health} metrics={metrics} />
         </div>
       </div>
@@ -210,7 +247,7 @@ function upTo(ms: number | null): string {
 
 const MOST_QUEUES = 12
 
-function Queues({ queues }: { readonly queues: SeenOverview['queues'] }) {
+function Queues({ queues }: { readonly queues: NonNullable<SeenOverview['queues']> }) {
   const all = samples.value
   const shown = queues
     .toSorted((a, b) => b.states.QUEUED + b.segments.ready - a.states.QUEUED - a.segments.ready)
@@ -267,7 +304,7 @@ function Queues({ queues }: { readonly queues: SeenOverview['queues'] }) {
 
 const MOST_WORKERS = 8
 
-function Workers({ workers }: { readonly workers: SeenOverview['workers'] }) {
+function Workers({ workers }: { readonly workers: NonNullable<SeenOverview['workers']> }) {
   const used = workers.reduce((sum, one) => sum + one.used, 0)
   const free = workers.reduce((sum, one) => sum + one.free, 0)
   return (
