@@ -623,11 +623,25 @@ const OTHER_OPERATIONS = {
     output: object({
       name,
       seesPayloads: flag(),
+      types: about(
+        'It is held to jobs of these types; null: to none.',
+        nullable(list(name, MOST_LISTED)),
+      ),
+      queues: about(
+        'It is held to jobs in these queues; null: to none.',
+        nullable(list(name, MOST_LISTED)),
+      ),
       operations: list(name, MOST_PER_PAGE),
     }),
     example: {
       input: {},
-      output: { name: 'on-call', seesPayloads: true, operations: ['jobs.list', 'jobs.show'] },
+      output: {
+        name: 'on-call',
+        seesPayloads: true,
+        types: null,
+        queues: null,
+        operations: ['jobs.list', 'jobs.show'],
+      },
     },
   }),
   openapi: operation({

@@ -19,6 +19,7 @@ import type { HandlerTerms } from './options.ts'
 import type { OnDemandMeter } from './on-demand-meter.ts'
 import type { OpenRequests } from './open-requests.ts'
 import type { RemoteSessions } from './remote-sessions.ts'
+import { isHeldBy } from './scopes.ts'
 import type { SharedAnswers } from './shared-answers.ts'
 import type { Caller } from './tokens.ts'
 import { hasOneOf, mayCall } from './tokens.ts'
@@ -169,6 +170,10 @@ const OF_STORE: Pick<Handlers, Extract<Answering, `store.${string}` | `presence.
   }),
 }
 
+function listOrNull(names: ReadonlySet<string> | null | undefined): readonly string[] | null {
+  return names == null ? null : [...names]
+}
+
 const OF_SERVER: Pick<Handlers, 'healthz' | 'readyz' | 'openapi' | 'caller' | 'metrics.text'> = {
   'metrics.text': ({ meter }) => meter.text(),
   healthz: async () => ({ status: 'ok' }),
@@ -183,8 +188,12 @@ const OF_SERVER: Pick<Handlers, 'healthz' | 'readyz' | 'openapi' | 'caller' | 'm
   caller: async ({ caller }) => ({
     name: caller.name,
     seesPayloads: caller.seesPayloads,
+    types: listOrNull(caller.scope?.types),
+    queues: listOrNull(caller.scope?.queues),
     operations: Object.values(OPERATIONS)
-      .filter((one) => mayCall(caller, one) && (caller.scope === null || one.scope !== 'none'))
+      .filter(
+        (one) => mayCall(caller, one) && (caller.scope === null || isHeldBy(caller.scope, one)),
+      )
       .map(({ name }) => name),
   }),
   openapi: async ({ terms }) => openApiDocument(PAWL_VERSION, terms.path),

@@ -30,6 +30,24 @@ export interface ScopeParts {
 /** Jobs of a stream of entries whose scope is remembered. */
 const MOST_REMEMBERED = 10_000
 
+/** Whether an operation can be held to a scope at all: some are about all jobs, or do not go by what the scope names. */
+export function isHeldBy({ types, queues }: Scope, { scope, input }: Operation): boolean {
+  const { properties = {} } = input
+  switch (scope) {
+    case 'none':
+      return false
+    case 'queue':
+      return types === null
+    case 'filter':
+      return (
+        (types === null || Object.hasOwn(properties, 'type')) &&
+        (queues === null || Object.hasOwn(properties, 'queue'))
+      )
+    default:
+      return true
+  }
+}
+
 /** One for each request. */
 export class ScopeGuard {
   readonly #scope: Scope

@@ -32,7 +32,7 @@ import type { OperationInput, OperationName } from '../../protocol/index.ts'
 import { OPERATIONS, pathOf } from '../../protocol/index.ts'
 import { afterDelay, elapsedMs, setServerTime } from './clock.ts'
 import { isLinkPage } from './route.ts'
-import { keepToken, linkToken, token, tokenAsked } from './session.ts'
+import { keepToken, linkToken, scopeInUse, token, tokenAsked } from './session.ts'
 
 /** As JSON has it: a time is a text. */
 export type InJson<T> = T extends Date
@@ -71,7 +71,13 @@ interface LimitInUse {
 }
 
 interface AnswerTypes {
-  caller: { name: string; seesPayloads: boolean; operations: string[] }
+  caller: {
+    name: string
+    seesPayloads: boolean
+    types: string[] | null
+    queues: string[] | null
+    operations: string[]
+  }
   counts: Counts
   health: Health
   metrics: EngineMetrics
@@ -237,7 +243,9 @@ async function reach(
   waiting: OpenCall | null = null,
 ): Promise<Response> {
   const operation = OPERATIONS[name]
-  const { path, rest } = pathOf(operation, input)
+  // A token that is held to several types has to say which one it means.
+  const held = operation.scope === 'filter' ? { ...scopeInUse(), ...defined(input) } : input
+  const { path, rest } = pathOf(operation, held)
   const isGet = operation.method === 'GET'
   const said = Object.entries(rest).filter(([, value]) => value !== undefined)
   const query = new URLSearchParams(said.map(([key, value]) => [key, String(value)])).toString()
@@ -262,6 +270,10 @@ async function reach(
   } catch (error) {
     throw lost(error, ended)
   }
+}
+
+function defined(input: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(Object.entries(input).filter(([, value]) => value !== undefined))
 }
 
 function notOurs(): NotReached {
