@@ -8,7 +8,7 @@ import type { Command } from '../kernel/index.ts'
 import type { DefinitionOf } from './operator/operator.ts'
 import type { Answer, HeardProcess, NewsKind, Store } from '../store/index.ts'
 import type { Health, HealthWatch } from './inspect/health.ts'
-import type { PresenceLoop } from './presence/presence-loop.ts'
+import type { PresenceLoop, SaidTotals } from './presence/presence-loop.ts'
 import type { RemoteProcesses } from './presence/remote-processes.ts'
 import type { CommandListeners } from './upkeep/command-listeners.ts'
 
@@ -26,6 +26,8 @@ export interface EngineAccess {
   addRemote(remote: RemoteProcesses): () => void
   /** What this process says of its own workers; null: it has none. */
   ownProcess(): HeardProcess | null
+  /** What all processes wrote that wrote something: of this one now, of the others as they were heard last. */
+  totals(): Promise<readonly SaidTotals[]>
   /** As far as it was examined, without another look. */
   knownHealth(): Health
 }
@@ -48,6 +50,7 @@ export function giveAccess(engine: object, parts: EngineParts): void {
     onNews: (listener) => listeners.onNews(listener),
     addRemote: (remote) => presence.addRemote(remote),
     ownProcess: () => presence.ownProcess(),
+    totals: () => presence.totals(),
     knownHealth: () => healthWatch.known(),
   })
 }

@@ -613,6 +613,7 @@ export class Pawl {
       await Promise.all(loops.map((one) => one.close()))
       // AFTER the workers have sent their last reports, and BEFORE the store takes nothing more.
       await this.#batcher.close()
+      await this.#presenceLoop.leave()
       await this.#parts.store.close()
     } finally {
       this.#results.end(new StoreClosed())

@@ -3,6 +3,7 @@
  * `job-operations.ts`.
  */
 import { LIMITS } from '../kernel/index.ts'
+import { FIGURE_RANGES } from './figures.ts'
 import { JOB_OPERATIONS } from './job-operations.ts'
 import { operation } from './operation.ts'
 import {
@@ -20,6 +21,7 @@ import {
   EXAMPLE_LISTED,
   EXAMPLE_REPORT,
   exact,
+  heldEffects,
   job,
   jobFilter,
   key,
@@ -87,6 +89,7 @@ const OTHER_OPERATIONS = {
         queue: name,
         tag: name,
         error: about('The fingerprint of what jobs failed of.', name),
+        heldEffects,
         by: choice('type', 'queue', 'tag', 'error'),
         after: about('`next` of the page before: of the groups.', text(LIMITS.nameChars)),
         limit,
@@ -530,6 +533,7 @@ const OTHER_OPERATIONS = {
         group: name,
         code: name,
         fingerprint: name,
+        heldEffects,
         after,
         limit,
       },
@@ -579,7 +583,45 @@ const OTHER_OPERATIONS = {
     says: 'Counters and timings since the engine was opened.',
     input: object({}),
     output: open({}),
-    example: { input: {}, output: { leases: 0, quarantined: 0 } },
+    example: { input: {}, output: { leases: 0, quarantined: 0, heldEffects: 0 } },
+  }),
+  figures: operation({
+    path: '/v1/figures',
+    roles: ['read', 'operate'],
+    scope: 'none',
+    command: {
+      words: 'figures',
+      summary: 'Show rates, times and queues over time, of a server',
+      positional: ['range'],
+    },
+    says: 'Rates, times and queues over time, of all processes on the store, as the server has noted them while it was there.',
+    input: object({}, { range: about('How far back. Default 15m.', choice(...FIGURE_RANGES)) }),
+    output: about(
+      'As the type `Figures` of `pawl/server`.',
+      open({
+        range: choice(...FIGURE_RANGES),
+        since: about('When the server began to note.', time),
+        now: about('When it looked last.', time),
+        processes: whole(0),
+        times: about('When the time ends that each value of a line is of.', list(time, 150)),
+        stepMs: whole(1),
+        queuesLeftOut: whole(0),
+      }),
+    ),
+    example: {
+      input: { range: '1h' },
+      output: {
+        range: '1h',
+        since: 1_795_014_000_000,
+        now: 1_795_017_612_000,
+        processes: 2,
+        times: [1_795_017_540_000, 1_795_017_600_000],
+        stepMs: 60_000,
+        rates: { submitted: [12.5, 13], committed: [12.5, 12.75] },
+        queues: [{ queue: 'default', waiting: [4, 31], oldestMs: [120, 2_400] }],
+        queuesLeftOut: 0,
+      },
+    },
   }),
   'metrics.text': operation({
     path: '/metrics',

@@ -136,6 +136,7 @@ export const QUERY_OPERATIONS = {
       key,
       worker: name,
       error: name,
+      heldEffects: flag(),
       submittedFrom: time,
       submittedBefore: time,
       endedFrom: time,
@@ -156,6 +157,7 @@ export const QUERY_OPERATIONS = {
       queue: name,
       tag: name,
       error: name,
+      heldEffects: flag(),
       by: choice('type', 'queue', 'tag', 'error'),
       after: text(LIMITS.nameChars),
     },
@@ -178,7 +180,7 @@ export const QUERY_OPERATIONS = {
     scope: 'filter',
     answer: 'QuarantinePage',
     required: { limit },
-    optional: { ...filter, jobs: list(job, MOST_ASKED) },
+    optional: { ...filter, heldEffects: flag(), jobs: list(job, MOST_ASKED) },
     example: [{ limit: 10 }, { jobs: [], next: null, now: 1_763_479_200_000 }],
   }),
   'query.questions': query('questions', {
@@ -274,7 +276,7 @@ export const QUERY_OPERATIONS = {
     scope: 'none',
     answer: 'Metrics',
     required: {},
-    example: [{}, { leases: 0, quarantined: 0 }],
+    example: [{}, { leases: 0, quarantined: 0, heldEffects: 0 }],
   }),
   'query.examination': query('examination', {
     says: 'Examines the next few jobs: whether their invariants hold, and which wait for long.',

@@ -18,6 +18,7 @@ import type { NewsHub } from './news-hub.ts'
 import type { HandlerTerms } from './options.ts'
 import type { OnDemandMeter } from './on-demand-meter.ts'
 import type { OpenRequests } from './open-requests.ts'
+import type { FigureSampler } from './figures/figure-sampler.ts'
 import type { RemoteSessions } from './remote-sessions.ts'
 import { isHeldBy } from './scopes.ts'
 import type { SharedAnswers } from './shared-answers.ts'
@@ -33,6 +34,7 @@ export interface ServerParts {
   readonly openRequests: OpenRequests
   readonly meter: OnDemandMeter
   readonly sharedAnswers: SharedAnswers
+  readonly figures: FigureSampler
 }
 
 /** Of one request. */
@@ -157,7 +159,10 @@ const OF_STORE: Pick<Handlers, Extract<Answering, `store.${string}` | `presence.
   'presence.leave': done(async ({ sessions }, { session }) => sessions.leave(session)),
   'presence.heard': async ({ access, sessions }) => {
     const here = access.ownProcess()
-    const others = (await access.store.presence?.heard(true)) ?? []
+    const { presence } = access.store
+    const heard = (await presence?.heard(true)) ?? []
+    // What this process wrote, a server in front of this one asks for itself.
+    const others = heard.filter(({ name }) => name !== presence?.name)
     return { processes: [...(here === null ? [] : [here]), ...others, ...sessions.heard()] }
   },
   'presence.report': async ({ access, sessions }, { job }) => {
@@ -174,7 +179,11 @@ function listOrNull(names: ReadonlySet<string> | null | undefined): readonly str
   return names == null ? null : [...names]
 }
 
-const OF_SERVER: Pick<Handlers, 'healthz' | 'readyz' | 'openapi' | 'caller' | 'metrics.text'> = {
+const OF_SERVER: Pick<
+  Handlers,
+  'healthz' | 'readyz' | 'openapi' | 'caller' | 'figures' | 'metrics.text'
+> = {
+  figures: ({ figures }, { range = '15m' }) => figures.figures(range),
   'metrics.text': ({ meter }) => meter.text(),
   healthz: async () => ({ status: 'ok' }),
   readyz: async ({ access }) => {

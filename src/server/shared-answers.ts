@@ -11,6 +11,7 @@ import type { Caller } from './tokens.ts'
 
 const SHARED: ReadonlySet<string> = new Set<OperationName>([
   'counts',
+  'figures',
   'health',
   'inbox.list',
   'metrics',

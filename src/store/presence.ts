@@ -57,7 +57,9 @@ export interface Presence {
   compact(): Promise<void>
   /** Null: none that is known now. */
   dead(): Promise<DeadSessions | null>
-  /** Takes back what this process said, and ends its session. */
+  /** The last words of a process that leaves: others hear them for a while AFTER it was closed. Never rejects. */
+  sayLast(text: string): Promise<void>
+  /** Takes back what this process said, but for its last words, and ends its session. */
   close(): Promise<void>
 }
 

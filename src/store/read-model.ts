@@ -20,9 +20,11 @@ export type CountsBy = 'type' | 'queue' | 'tag' | 'error'
 export interface CountsFilter {
   readonly type?: string
   readonly queue?: string
-  /** Not together with `error`: no counter knows both. */
+  /** Of these three, one: no counter knows two of them together. */
   readonly tag?: string
   readonly error?: string
+  /** Only jobs with an effect whose outcome a person has to say. */
+  readonly heldEffects?: true
 }
 
 export interface CountGroup {
@@ -68,6 +70,8 @@ export interface JobsFilter {
   readonly worker?: string
   /** The fingerprint of what a plain job failed of, or is in quarantine for. */
   readonly error?: string
+  /** With an effect whose outcome a person has to say; of a pipeline, in any of its segments. */
+  readonly heldEffects?: true
   /** Times of the store's clock: from this one on, and before this one. */
   readonly submittedFrom?: number
   readonly submittedBefore?: number

@@ -20,6 +20,7 @@ import type {
   WorkerInfo,
 } from '../../engine/index.ts'
 import type { Operation } from '../../protocol/index.ts'
+import { figuresText } from './figures-text.ts'
 import { jobFacts, JOB_COLUMNS } from '../job-text.ts'
 import type { Styles } from '../styles.ts'
 import { stateText } from '../styles.ts'
@@ -135,6 +136,7 @@ const LISTINGS: Readonly<Record<string, Listing>> = {
       { title: 'type', of: ({ type }) => type, most: 24 },
       { title: 'since', of: ({ since }) => seconds(since) },
       { title: 'code', of: ({ code }) => code, most: 24 },
+      { title: 'to resolve', of: ({ held }) => held.map(placeOfEffect).join(', ') },
       { title: 'error', of: ({ message }) => message },
     ),
   },
@@ -229,6 +231,11 @@ function statesText(styles: Styles, { total, states }: CountedJobs): string {
   return [`${total} jobs`, ...told].join('  ')
 }
 
+/** As `pawl resolve` wants it. */
+function placeOfEffect({ name, effect, stage, segment }: QuarantineItem['held'][number]): string {
+  return stage === null ? `${name} (${effect})` : `${name} (${effect}, ${stage} ${segment})`
+}
+
 function explainText(styles: Styles, { job, state, isRunnable, reasons }: Explanation): string {
   const head = `${job}  ${stateText(styles, state)}${isRunnable ? '  it could run now' : ''}`
   const lines = reasons.map(({ stage, message, until }) => {
@@ -253,6 +260,7 @@ const TEXTS: Readonly<Record<string, (styles: Styles, answer: never) => string>>
   'jobs.submit': (_, { job }: { readonly job: string }) => job,
   'jobs.rerun': (_, { job }: { readonly job: string }) => job,
   counts: countsText,
+  figures: figuresText,
   'past.counts': (styles, answer: CountedJobs) => statesText(styles, answer),
 }
 

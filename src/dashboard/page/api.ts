@@ -28,7 +28,7 @@ import type {
 } from '../../engine/index.ts'
 import type { AskedQuestion } from '../../engine/messages/asked-question.ts'
 import type { JobState } from '../../kernel/index.ts'
-import type { OperationInput, OperationName } from '../../protocol/index.ts'
+import type { Figures, OperationInput, OperationName } from '../../protocol/index.ts'
 import { OPERATIONS, pathOf } from '../../protocol/index.ts'
 import { afterDelay, elapsedMs, setServerTime } from './clock.ts'
 import { isLinkPage } from './route.ts'
@@ -81,6 +81,7 @@ interface AnswerTypes {
   counts: Counts
   health: Health
   metrics: EngineMetrics
+  figures: Figures
   'jobs.list': JobList
   'jobs.show': JobInfo
   'jobs.explain': Explanation

@@ -3,6 +3,7 @@
  * lately is missing, and all are after a restart until they speak again.
  */
 import type { TaskAddress } from '../../kernel/index.ts'
+import type { Totals } from '../../store/index.ts'
 import type { ServedChannel, StalledTask, WorkerState } from '../../worker/index.ts'
 
 export interface WorkerInfo {
@@ -38,6 +39,8 @@ export interface ProcessState {
   readonly version: string
   readonly workers: readonly (WorkerState & { readonly startedAt: number })[]
   readonly stalled: readonly StalledTask[]
+  /** What it wrote. Left out: nothing yet, or a server writes for it. */
+  readonly totals?: Totals
 }
 
 /** `heardAt`: the authority's time. */

@@ -2,8 +2,9 @@
  * Says to other processes what this one does, hears what they say, and has the leases of dead ones
  * revoked.
  *
- * - idle: this process has no workers, and nothing wants notices. It says nothing, and hears only when it
- *   is asked. Once, when it is opened, it asks for sessions that are known to be dead.
+ * - idle: this process has no workers, and nothing wants notices. It hears only when it is asked, and says nothing, unless
+ *   it wrote something: then it says every ten seconds what it wrote. Once, when it is opened, it asks for sessions that
+ *   are known to be dead.
  * - at work: twice a second it asks which sessions are dead, and whether there is something to say. What is
  *   new (a worker more or less, one that drains, a handler that fell silent, progress and lines) is said within a
  *   second, and at most once a second. How many places are taken and what is held changes with each job: it goes
@@ -18,7 +19,8 @@ import { hostname } from 'node:os'
 import type { Command } from '../../kernel/index.ts'
 import type { Timer, Timing } from '../../store/clock.ts'
 import type { CommandBatcher } from '../../store/command-batcher.ts'
-import type { HeardProcess, JobReport, Presence, Store } from '../../store/index.ts'
+import type { HeardProcess, JobReport, Presence, Store, Totals } from '../../store/index.ts'
+import { totalsOf } from '../../store/index.ts'
 import type { StalledTask, Worker } from '../../worker/index.ts'
 import type { SoftState } from '../inspect/soft-state.ts'
 import type { ProcessState, WorkerInfo } from '../inspect/worker-info.ts'
@@ -30,8 +32,10 @@ export const PAWL_VERSION = '0.1.0'
 
 const TURN_MS = 500
 const SAY_MS = 1_000
-/** So old may be what is known of a worker's places and leases elsewhere. `HEARD_WITHIN_MS` is three times that. */
-const BEAT_MS = 10_000
+/** So old may be what is known elsewhere of a worker's places and leases, and of what its process wrote. `HEARD_WITHIN_MS` is three times that. */
+export const BEAT_MS = 10_000
+/** A timer may be so early. */
+const EARLY_MS = 50
 /** What was heard is not read again within this time. */
 const FRESH_MS = 1_000
 /** A handler whose job was cancelled, and erased, may go on saying something for so long. */
@@ -65,6 +69,15 @@ interface OtherProcess {
   readonly state: ProcessState
 }
 
+/** What a process wrote, as it said itself. */
+export interface SaidTotals {
+  /** Of the process: never used before. */
+  readonly name: string
+  /** When it said so: the authority's time. */
+  readonly at: number
+  readonly totals: Totals
+}
+
 export class PresenceLoop {
   readonly #parts: PresenceLoopParts
   readonly #startedAt = new WeakMap<Worker, number>()
@@ -79,6 +92,7 @@ export class PresenceLoop {
   #beatFrom = -Infinity
   #timer: Timer | null = null
   #running: Promise<void> | null = null
+  #hasJudged = false
   #isClosed = false
 
   constructor(parts: PresenceLoopParts) {
@@ -164,18 +178,42 @@ export class PresenceLoop {
     return () => void this.#remote.delete(remote)
   }
 
-  /** What this process says of itself; null: it has no workers. */
+  /** What this process says of its workers; null: it has none. */
   ownProcess(): HeardProcess | null {
-    const { workers, presence, now } = this.#parts
+    const { workers, now } = this.#parts
     if (workers.size === 0) return null
-    const name = presence?.name ?? `${hostname()}-${process.pid}`
-    return { name, heardAt: now(), text: JSON.stringify(this.#ownState()) }
+    return { name: this.#name(), heardAt: now(), text: JSON.stringify(this.#ownState()) }
+  }
+
+  /** What all processes wrote that wrote something: of this one now, of the others as they were heard last. */
+  async totals(): Promise<readonly SaidTotals[]> {
+    const { store, now } = this.#parts
+    await this.refresh()
+    // Of a store behind a server, that server's own are asked for.
+    const own =
+      store.totals?.bind(store) ?? (async () => totalsOf(await store.query({ kind: 'metrics' })))
+    const totals = await own()
+    const here = totals === null ? [] : [{ name: this.#name(), at: now(), totals }]
+    const others = [...this.#others].flatMap(([name, { heardAt, state }]) => {
+      return state.totals === undefined ? [] : [{ name, at: heardAt, totals: state.totals }]
+    })
+    return [...here, ...others]
   }
 
   async close(): Promise<void> {
     this.#isClosed = true
     this.#timer?.cancel()
     await this.#running
+  }
+
+  /** AFTER the last entry was written: what a process that said something before wrote since then, others are told. */
+  async leave(): Promise<void> {
+    const { presence, store } = this.#parts
+    const totals = store.totals?.() ?? null
+    if (presence === null || totals === null || this.#saidAt === -Infinity) return
+    await presence.sayLast(
+      JSON.stringify({ ...this.#ownState(), workers: [], stalled: [], totals }),
+    )
   }
 
   /** Null: the store could not be asked. */
@@ -200,11 +238,15 @@ export class PresenceLoop {
     this.#timer = this.#parts.timing.after(ms, () => {
       this.#running = this.#turn().finally(() => {
         this.#running = null
-        const { workers, wantsStalled } = this.#parts
-        // What was said last must not stand for longer than the workers did.
-        if (workers.size > 0 || wantsStalled() || this.#said !== null) this.#schedule(TURN_MS)
+        this.#schedule(this.#isAtWork ? TURN_MS : BEAT_MS)
       })
     })
+  }
+
+  /** What was said last must not stand for longer than the workers did. */
+  get #isAtWork(): boolean {
+    const { workers, wantsStalled } = this.#parts
+    return workers.size > 0 || wantsStalled() || this.#said !== null
   }
 
   async #turn(): Promise<void> {
@@ -213,7 +255,7 @@ export class PresenceLoop {
       if (this.#parts.workers.size > 0) await this.#parts.presence?.begin()
       // BEFORE others are judged, which may take long: this process must not fall silent meanwhile.
       await this.#say()
-      await this.#revokeDead()
+      if (this.#isAtWork || !this.#hasJudged) await this.#revokeDead()
       if (this.#parts.wantsStalled()) await this.refresh()
     } catch {
       // The database is away or busy, or the store is closed: the next turn tries again.
@@ -223,6 +265,7 @@ export class PresenceLoop {
   async #revokeDead(): Promise<void> {
     const { presence, store, batcher } = this.#parts
     const dead = await presence?.dead()
+    this.#hasJudged = true
     if (dead == null) return
     // What they said last is there until they are buried.
     const heard = await this.#heard(false)
@@ -262,17 +305,20 @@ export class PresenceLoop {
     const { presence, timing, softState, workers } = this.#parts
     const passed = timing.now() - this.#saidAt
     if (presence === null || passed < SAY_MS || this.#isClosed) return
-    if (workers.size === 0 && this.#said === null) return
-    const news = this.#news()
+    const totals = this.#parts.store.totals?.() ?? null
+    const isIdle = workers.size === 0 && this.#said === null
+    if (isIdle && totals === null) return
+    const news = isIdle ? null : this.#news()
     const reports = softState.takeChanged(MOST_REPORTS_SAID)
     const isNews = news !== this.#said || reports.length > 0
     if (!isNews && !presence.isMissed && timing.now() < this.#beatFrom) return
     this.#saidAt = timing.now()
     try {
-      await presence.say(JSON.stringify(this.#ownState()), reports)
-      // A process without workers says so once, and no more.
+      const state = this.#ownState()
+      await presence.say(JSON.stringify(totals === null ? state : { ...state, totals }), reports)
+      // A process without workers says so once. What it wrote is no news.
       this.#said = workers.size === 0 ? null : news
-      this.#beatFrom = this.#saidAt + BEAT_MS
+      this.#beatFrom = this.#saidAt + BEAT_MS - EARLY_MS
     } catch (error) {
       for (const { job } of reports) softState.noteChanged(job)
       throw error
@@ -284,6 +330,10 @@ export class PresenceLoop {
     const { workers, softState } = this.#parts
     const named = [...workers].map(({ name, isDraining }) => [name, isDraining])
     return JSON.stringify([named, softState.stalledTasks()])
+  }
+
+  #name(): string {
+    return this.#parts.presence?.name ?? `${hostname()}-${process.pid}`
   }
 
   #ownState(): ProcessState {

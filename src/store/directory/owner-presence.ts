@@ -58,6 +58,10 @@ export class OwnerPresence implements Presence {
     }
   }
 
+  async sayLast(): Promise<void> {
+    // As before.
+  }
+
   async close(): Promise<void> {
     // The lock goes with the directory.
   }

@@ -69,6 +69,10 @@ export class HttpPresence implements Presence {
     return null
   }
 
+  async sayLast(): Promise<void> {
+    // What it wrote, the server wrote.
+  }
+
   async close(): Promise<void> {
     if (!this.#hasBegun) return
     this.#hasBegun = false

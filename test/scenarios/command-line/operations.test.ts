@@ -208,9 +208,23 @@ describe('jobs', () => {
     expect(revoked).toContain('LeaseRevoked')
     const held = await pawl.submit(order)
     await inState(pawl, held.id, 'QUARANTINED')
+    const [listed, quarantine, counted] = await Promise.all([
+      run('list', '--held-effects', '-o', 'jsonl'),
+      run('quarantine', '--held-effects'),
+      run('counts', '--held-effects'),
+    ])
+    const ids = listed.out
+      .trim()
+      .split('\n')
+      .map((line) => (JSON.parse(line) as { id: string }).id)
+    expect(ids).toEqual([held.id])
+    expect(quarantine.out).toMatch(/order\s.*pay \(0\)\s+the bank is closed/)
+    expect(counted).toMatchObject({ code: 0, err: '' })
+    expect(counted.out).toMatch(/QUARANTINED/)
     const resolved = await run('resolve', held.id, '0', 'happened', '--reason', 'seen at the bank')
     expect(resolved).toMatchObject({ code: 0, err: '' })
     await inState(pawl, held.id, 'SUCCEEDED')
+    expect((await run('quarantine', '--held-effects')).out).toContain('none')
     await pawl.cancel(hanging.id)
   })
 
@@ -322,6 +336,22 @@ describe('queues, schedules, workers and the whole', () => {
     expect(shown).toMatchObject({ id: 'nightly', input: 7, nextTimes: { length: 2 } })
     expect((await run('schedules', 'remove', 'nightly', '--yes')).code).toBe(0)
     expect((await run('schedules')).out).toBe('none\n')
+  })
+
+  it('figures over time are those that the server has noted, and of no other store', async () => {
+    const { pawl, run, json } = await served()
+    await expect
+      .poll(async () => (await json('figures'))['times'], { timeout: 20_000 })
+      .not.toEqual([])
+    await pawl.submitMany(mail, [{ input: 1 }, { input: 2 }])
+    const told = await run('figures', '1h')
+    expect(told).toMatchObject({ code: 0, err: '' })
+    expect(told.out).toMatch(/^The last 1h, of all processes, as the server has noted since 2/)
+    expect(told.out).toMatch(/submitted a second\s+[\d.]+\s+[\d.]+\s+[\d.]+/)
+    expect((await run('figures', '2h')).code).toBe(2)
+    const alone = await cli(['figures', '-s', 'memory:'])
+    expect(alone.code).toBe(2)
+    expect(alone.err).toContain('figures is of a server: name its address.')
   })
 
   it('health and metrics; the past by moments; the log as it grows', async () => {

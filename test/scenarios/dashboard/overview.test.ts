@@ -5,6 +5,7 @@
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { Pawl } from '../../../src/index.ts'
+import type { Figures } from '../../../src/protocol/index.ts'
 import { job, open, typed } from '../../../src/index.ts'
 import { startBrowser } from '../../support/browser.ts'
 import type { BuiltDashboard, ServedDashboard } from '../../support/dashboard.ts'
@@ -137,6 +138,67 @@ describe('what runs', () => {
       .first()
       .waitFor()
     expect(faults).toEqual([])
+    await page.close()
+  })
+
+  it('is drawn on the first view of a page that has just been opened, from before it was', async () => {
+    // The server has been there since before the tests above.
+    const asked: string[] = []
+    const { page } = await openPage()
+    page.on('request', (request) => asked.push(request.url()))
+    await page.reload()
+    const chart = page.locator('.chart', { hasText: 'Throughput' })
+    await chart.locator('polyline').first().waitFor({ state: 'attached' })
+    const points = await chart.locator('polyline').first().getAttribute('points')
+    expect(points?.split(' ').length).toBeGreaterThan(1)
+    expect(await page.locator('.chart polyline').count()).toBeGreaterThan(3)
+    expect(asked.filter((url) => /\/v1\/figures/.test(url))).toHaveLength(1)
+    await page.locator('.trend .spark polyline').first().waitFor({ state: 'attached' })
+    await page.getByText('What all processes on the store did, as this server has noted').waitFor()
+    await page.close()
+  })
+
+  it('is drawn over the time that is chosen, which is in the address', async () => {
+    const { page, faults, go } = await openPage()
+    const range = page.getByLabel('The last')
+    expect(await range.inputValue()).toBe('15m')
+    const asked = page.waitForRequest(/figures\?range=6h/)
+    await range.selectOption('6h')
+    await asked
+    await page.waitForURL(/#\/\?range=6h$/)
+    await page.reload()
+    await range.waitFor()
+    expect(await range.inputValue()).toBe('6h')
+    expect(await seriousFaults(page)).toEqual([])
+    await go('?range=constructor')
+    expect(await range.inputValue()).toBe('15m')
+    expect(faults).toEqual([])
+    await page.close()
+  })
+
+  it('has a gap where the server could not ask the store', async () => {
+    const start = Date.now() - 120_000
+    const { page } = await openPage()
+    await page.route(/\/v1\/figures/, async (route) => {
+      const answer = await route.fetch()
+      const figures = (await answer.json()) as Figures
+      const times = Array.from({ length: 7 }, (_, i) => start + 6_000 * i)
+      const line = [1, 2, 3, null, 3, 2, 1]
+      const rates = Object.fromEntries(Object.keys(figures.rates).map((name) => [name, line]))
+      // Nothing waited in two of the steps that are known.
+      const waitMs = { mean: [4, null, 4, null, null, 4, 4], most: line }
+      await route.fulfill({ json: { ...figures, times, rates, waitMs } })
+    })
+    await page.reload()
+    const stretches = (chart: string): Promise<string[]> =>
+      page
+        .locator('.chart', { hasText: chart })
+        .locator('.line')
+        .first()
+        .locator('polyline')
+        .evaluateAll((all) => all.map((one) => `${one.getAttribute('points')?.split(' ').length}`))
+    await expect.poll(() => stretches('Throughput')).toEqual(['3', '3'])
+    expect(await stretches('Waiting')).toEqual(['2', '2'])
     await page.close()
   })
 

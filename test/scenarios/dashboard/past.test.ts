@@ -24,6 +24,12 @@ let built: BuiltDashboard
 const folders: string[] = []
 
 const note = job('note', { input: typed<string>(), run: ({ input }) => input })
+const long = job('long', {
+  input: typed<number>(),
+  run: async ({ input, step }) => {
+    for (let i = 0; i < input; i++) await step(`${i}`, () => i)
+  },
+})
 const bad = job('bad', {
   input: typed<string>(),
   retry: { max: 0 },
@@ -67,7 +73,7 @@ describe.each(PLACES)('a store %s', (_name, place) => {
 
   beforeAll(async () => {
     pawl = await open(await place())
-    pawl.work([note, bad])
+    pawl.work([note, bad, long])
     served = await built.serve(pawl)
     for (let i = 0; i < 5; i++) await (await pawl.submit(note, `n${i}`)).result()
     const { id } = await pawl.submit(bad, 'x', { key: 'the-bad-one' })
@@ -211,6 +217,26 @@ describe.each(PLACES)('a store %s', (_name, place) => {
       await page.close()
     })
 
+    it('goes to the end of a long history', async () => {
+      const { id } = await pawl.submit(long, 1_020)
+      await pawl.handle(id).result()
+      const { page, faults } = await openPast(`past?job=${id}`)
+      const { length } = await pawl.history(id, { limit: 9_999 })
+      const count = length.toLocaleString('en')
+      await page.getByText(`${count} of ${count}`).waitFor()
+      await page.getByRole('row', { name: /^state "RUNNING" "SUCCEEDED"/ }).waitFor()
+      await page.getByRole('button', { name: 'Previous entry' }).click()
+      await page.locator('.facts', { hasText: 'StepRecorded' }).waitFor()
+      await page.getByText(`${(length - 1).toLocaleString('en')} of ${count}`).waitFor()
+      // A moment of the first page is found as well.
+      await page.goto(
+        `${served.url}#/past?job=${id}&position=${(await pawl.history(id))[7]?.position}`,
+      )
+      await page.getByText(`8 of ${count}`).waitFor()
+      expect(faults).toEqual([])
+      await page.close()
+    })
+
     it('shows what is written meanwhile', async () => {
       const { id } = await pawl.submit(note, 'later', { delay: '1h' })
       const { page } = await openPast(`past?job=${id}`)
@@ -250,5 +276,60 @@ describe.each(PLACES)('a store %s', (_name, place) => {
       }
       await guarded.close()
     })
+  })
+})
+
+describe('a history that is longer than the page reads', { timeout: 120_000 }, () => {
+  it('says that it is a part, and shows the job at the moment itself', async () => {
+    const own = await open('memory:')
+    own.work([long])
+    const shown = await built.serve(own)
+    const { id } = await own.submit(long, 10_050)
+    await own.handle(id).result({ timeout: '90s' })
+    const { page, faults } = await openPage(browser as Browser, shown.url)
+    await page.goto(`${shown.url}#/past?job=${id}`)
+    await page.getByText('later of more than 10,000').waitFor()
+    await page.getByRole('heading', { name: 'The job as it was SUCCEEDED' }).waitFor()
+    await page.goto(`${shown.url}#/past?job=${id}&position=10020`)
+    await page.getByRole('heading', { name: 'The job as it was RUNNING' }).waitFor()
+    await page.getByRole('button', { name: 'Previous entry' }).click()
+    await page.getByText('10,000 of more than 10,000').waitFor()
+    await page.getByRole('button', { name: 'Next entry' }).click()
+    await page.getByText('later of more than 10,000').waitFor()
+    expect(faults).toEqual([])
+    await page.close()
+    await shown.close()
+    await own.close()
+  })
+})
+
+describe('a history whose beginning was removed', () => {
+  it('leads to the oldest moment that is kept', async () => {
+    const folder = await newFolder()
+    const own = await open(`sqlite:${join(folder, 'jobs.db')}`, {
+      retention: { age: 1, count: 0 },
+      history: 1,
+    })
+    own.work([note])
+    const shown = await built.serve(own)
+    for (let i = 0; i < 5; i++) {
+      await (await own.submit(note, `n${i}`)).result().catch(() => undefined)
+    }
+    const isRemoved = (): Promise<boolean> =>
+      own
+        .at(0)
+        .counts()
+        .then(
+          () => false,
+          () => true,
+        )
+    await expect.poll(isRemoved, { timeout: 20_000 }).toBe(true)
+    const { page } = await openPage(browser as Browser, shown.url)
+    await page.goto(`${shown.url}#/past?position=0`)
+    await page.getByRole('link', { name: 'The oldest moment that is kept' }).click()
+    await page.getByRole('heading', { name: 'Jobs as they were' }).waitFor()
+    await page.close()
+    await shown.close()
+    await own.close()
   })
 })

@@ -78,7 +78,9 @@ function offersOf(
     case 'rerun':
       return [rerun(place, one, input)]
     case 'resolve':
-      return one.effects.map((effect) => resolve(place, effect, effects[effect] ?? String(effect)))
+      return one.effects.map((effect) => {
+        return resolve(place, { effect, name: effects[effect] ?? String(effect) })
+      })
     case 'retry':
       return [retry(place, isSegment, input)]
     default:
@@ -268,18 +270,48 @@ function rerun(
   }
 }
 
-function resolve(given: ActionPlace, effect: number, name: string): OfferedAction {
+/** Of a commit, by its place there. */
+interface EffectOf {
+  readonly effect: number
+  readonly name: string
+}
+
+function resolve(given: ActionPlace, of: EffectOf): OfferedAction {
   // It names the start of the effect that it is about, and no attempt.
   const { attempt: _, ...place } = given
   return {
-    label: `Say what became of ${name.slice(0, 40)}`,
-    action: {
+    label: `Say what became of ${of.name.slice(0, 40)}`,
+    action: resolveAction(place, of),
+  }
+}
+
+const LOOK_OUTSIDE = 'Look outside first: it may have happened, or not.'
+const OUTCOMES = {
+  happened: { title: 'happened', says: 'It counts as done.' },
+  again: { title: 'is to run again', says: 'It runs again: if it did happen, it happens twice.' },
+} as const
+
+/** Without an outcome, the dialog asks for it. */
+export function resolveAction(
+  place: Omit<ActionPlace, 'attempt'>,
+  { effect, name }: EffectOf,
+  outcome?: keyof typeof OUTCOMES,
+): Action {
+  const common = { operation: 'jobs.resolve', isGrave: true } as const
+  if (outcome === undefined) {
+    return {
+      ...common,
       title: `Say what became of effect ${name}`,
-      says: 'Look outside first: it may have happened, or not. Happened: it counts as done. Again: it runs again.',
-      operation: 'jobs.resolve',
+      says: `${LOOK_OUTSIDE} Happened: it counts as done. Again: it runs again.`,
       input: { ...place, effect },
       fields: [{ name: 'outcome', label: 'Outcome', kind: ['happened', 'again'] }],
-      isGrave: true,
-    },
+    }
+  }
+  const { title, says } = OUTCOMES[outcome]
+  return {
+    ...common,
+    title: `Say that effect ${name} ${title}`,
+    says: `${LOOK_OUTSIDE} ${says}`,
+    input: { ...place, effect, outcome },
   }
 }

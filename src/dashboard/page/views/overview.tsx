@@ -1,8 +1,9 @@
 /**
  * What needs a person now, then how the machine runs: throughput, times, failures, queues and workers. All of it is kept by the
- * engine; nothing is counted for the page.
+ * engine and the server; nothing is counted for the page. Over which time lines go is in the address.
  */
-import type { OperationInput, OperationName } from '../../../protocol/index.ts'
+import type { FigureRange, Figures, OperationName } from '../../../protocol/index.ts'
+import { FIGURE_RANGES } from '../../../protocol/index.ts'
 import type { AnswerOf } from '../api.ts'
 import { call, CallRefused, isConnected, messageOf } from '../api.ts'
 import { ShareBar, Sparkline } from '../chart.tsx'
@@ -12,24 +13,19 @@ import type { ChartLine } from '../line-chart.tsx'
 import { LineChart } from '../line-chart.tsx'
 import { useLive } from '../live.ts'
 import { Cell, Empty, Problem, State, STATES, Table, Text, Time, Waiting } from '../parts.tsx'
-import { linkTo } from '../route.ts'
+import type { RouteParameters } from '../route.ts'
+import { goTo, linkTo } from '../route.ts'
 import { may } from '../session.ts'
 import { quantile } from './distribution.ts'
 import type { SeenOverview } from './needs.tsx'
 import { Needs } from './needs.tsx'
-import {
-  addSample,
-  givenUpRates,
-  means,
-  mostly,
-  queueHistory,
-  rates,
-  rateText,
-  samples,
-  timesOf,
-} from './samples.ts'
+import { queueLine, rangeIn, rateText } from './figure-values.ts'
+import { useFigures } from './figures.ts'
 
 const FEW = { limit: 100 }
+const HELD = { heldEffects: true } as const
+/** Jobs with held effects, the oldest first. */
+const MOST_NAMED = 5
 
 interface LookedAt extends Omit<SeenOverview, 'health'> {
   /** Why a part is not there; null: each is, or may not be asked for. */
@@ -39,13 +35,10 @@ interface LookedAt extends Omit<SeenOverview, 'health'> {
 /** One part that is refused does not keep the others back. */
 async function look(ended: AbortSignal): Promise<LookedAt> {
   let refused: string | null = null
-  const part = async <N extends OperationName>(
-    name: N,
-    input: OperationInput<N>,
-  ): Promise<AnswerOf<N> | null> => {
+  const part = async <T,>(name: OperationName, ask: () => Promise<T>): Promise<T | null> => {
     if (!may(name)) return null
     try {
-      return await call(name, input, ended)
+      return await ask()
     } catch (error) {
       if (!(error instanceof CallRefused)) throw error
       refused ??= messageOf(error)
@@ -54,21 +47,20 @@ async function look(ended: AbortSignal): Promise<LookedAt> {
   }
   // By itself: while the store is away, it alone keeps a connection of the browser, which has few.
   const counts = await call('counts', {}, ended)
-  const [metrics, queues, workers, questions, quarantined] = await Promise.all([
-    part('metrics', {}),
-    part('queues.list', {}),
-    part('workers.list', {}),
-    part('inbox.list', FEW),
-    part('quarantine.list', FEW),
+  const [metrics, queues, workers, questions, held] = await Promise.all([
+    part('metrics', () => call('metrics', {}, ended)),
+    part('queues.list', () => call('queues.list', {}, ended)),
+    part('workers.list', () => call('workers.list', {}, ended)),
+    part('inbox.list', () => call('inbox.list', FEW, ended)),
+    part('jobs.list', () => lookForHeld(ended)),
   ])
-  if (metrics !== null) addSample(metrics, queues?.queues ?? [])
   return {
     counts,
     metrics,
     queues: queues?.queues ?? null,
     workers: workers?.workers ?? null,
     questions,
-    quarantined,
+    held: held ?? NO_HELD,
     refused,
   }
 }
@@ -78,9 +70,23 @@ async function lookAtHealth(ended: AbortSignal): Promise<SeenOverview['health']>
   return may('health') ? call('health', {}, ended) : null
 }
 
-export function OverviewView() {
-  const { data, problem } = useLive('overview', look, 2_000)
+const NO_HELD: SeenOverview['held'] = { total: 0, jobs: [] }
+
+/** Which jobs these are is asked only if there are any: their number is an answer that readers share. */
+async function lookForHeld(ended: AbortSignal): Promise<SeenOverview['held']> {
+  const { total } = await call('counts', HELD, ended)
+  if (total === 0) return NO_HELD
+  const { jobs } = await call('jobs.list', { ...HELD, limit: MOST_NAMED }, ended)
+  // Perhaps they were resolved meanwhile.
+  return { total: jobs.length === 0 ? 0 : total, jobs }
+}
+
+export function OverviewView({ parameters }: { readonly parameters: RouteParameters }) {
+  const range = rangeIn(parameters['range'])
+  // First: a browser has few connections.
   const { data: health, problem: healthProblem } = useLive('health', lookAtHealth, 2_000)
+  const { data, problem } = useLive('overview', look, 2_000)
+  const { data: figures } = useFigures(range)
   const isHealthKnown = healthProblem === null && (health !== null || !may('health'))
   const isNewest = problem === null && isHealthKnown && isConnected.value
   if (data === null) {
@@ -110,9 +116,9 @@ export function OverviewView() {
           ))}
         </ul>
       </section>
-      {metrics !== null && <OverTime />}
+      {may('figures') && <OverTime range={range} figures={figures} />}
       <div class="halves">
-        {queues !== null && <Queues queues={queues} />}
+        {queues !== null && <Queues queues={queues} figures={figures} />}
         <div>
           {workers !== null && <Workers workers={workers} />}
           <Checks health={health} metrics={metrics} />
@@ -123,52 +129,92 @@ export function OverviewView() {
   )
 }
 
-/** Lines over time of what was sampled while this page was open. */
-function OverTime() {
-  const all = samples.value
-  const times = timesOf(all)
+const RANGE_NAMES: Readonly<Record<FigureRange, string>> = {
+  '15m': 'quarter of an hour',
+  '1h': 'hour',
+  '6h': 'six hours',
+  '24h': 'day',
+}
+
+const NOTHING_YET: Pick<Figures, 'times' | 'rates' | 'waitMs' | 'runMs'> = {
+  times: [],
+  rates: { submitted: [], granted: [], committed: [], failed: [], lost: [], quarantined: [] },
+  waitMs: { mean: [], most: [] },
+  runMs: { mean: [], most: [] },
+}
+
+/** `figures`: null: they are not known yet. */
+function OverTime({
+  range,
+  figures,
+}: {
+  readonly range: FigureRange
+  readonly figures: Figures | null
+}) {
+  const { times, rates, waitMs, runMs } = figures ?? NOTHING_YET
   const throughput: readonly ChartLine[] = [
-    { name: 'Submitted', values: rates(all, ['JobSubmitted']), colour: 'QUEUED' },
-    { name: 'Attempts begun', values: rates(all, ['LeaseGranted']), colour: 'RUNNING' },
-    { name: 'Committed', values: rates(all, ['ExecutionCommitted']), colour: 'SUCCEEDED' },
+    { name: 'Submitted', values: rates.submitted, colour: 'QUEUED' },
+    { name: 'Attempts begun', values: rates.granted, colour: 'RUNNING' },
+    { name: 'Committed', values: rates.committed, colour: 'SUCCEEDED' },
   ]
   const durations: readonly ChartLine[] = [
-    { name: 'Wait, mean', values: means(all, 'waitMs'), colour: 'QUEUED' },
-    { name: 'Wait, 95 % up to', values: mostly(all, 'waitMs'), colour: 'QUEUED', isDashed: true },
-    { name: 'Run, mean', values: means(all, 'runMs'), colour: 'RUNNING' },
-    { name: 'Run, 95 % up to', values: mostly(all, 'runMs'), colour: 'RUNNING', isDashed: true },
+    { name: 'Wait, mean', values: waitMs.mean, colour: 'QUEUED' },
+    { name: 'Wait, 95 % up to', values: waitMs.most, colour: 'QUEUED', isDashed: true },
+    { name: 'Run, mean', values: runMs.mean, colour: 'RUNNING' },
+    { name: 'Run, 95 % up to', values: runMs.most, colour: 'RUNNING', isDashed: true },
   ]
   const failures: readonly ChartLine[] = [
-    { name: 'Failed', values: rates(all, ['TaskFailed', 'EffectFailed']), colour: 'RETRYING' },
-    {
-      name: 'Leases lost',
-      values: rates(all, ['LeaseExpired', 'LeaseRevoked']),
-      colour: 'SUSPENDED',
-    },
-    { name: 'Given up', values: givenUpRates(all), colour: 'FAILED' },
+    { name: 'Failed', values: rates.failed, colour: 'RETRYING' },
+    { name: 'Leases lost', values: rates.lost, colour: 'SUSPENDED' },
+    { name: 'Given up', values: rates.quarantined, colour: 'FAILED' },
   ]
+  // Of what was not known, nothing is drawn; where nothing waited or ran, a line goes on.
+  const holes = rates.submitted.map((rate) => rate === null)
+  const shared = { times, holes }
   return (
     <section aria-labelledby="flow">
-      <h2 id="flow">Over time</h2>
+      <div class="machine-head">
+        <h2 id="flow">Over time</h2>
+        <label class="inline">
+          The last{' '}
+          <select
+            value={range}
+            onChange={(event) => goTo('', { range: event.currentTarget.value })}
+          >
+            {FIGURE_RANGES.map((one) => (
+              <option key={one} value={one}>
+                {RANGE_NAMES[one]}
+              </option>
+            ))}
+          </select>
+        </label>
+      </div>
       <div class="charts">
         <LineChart
+          {...shared}
           label="Throughput, a second"
-          times={times}
           lines={throughput}
           valueText={rateText}
         />
         <LineChart
+          {...shared}
           label="Waiting and running"
-          times={times}
           lines={durations}
           valueText={durationText}
           isLogarithmic
         />
-        <LineChart label="Failures, a second" times={times} lines={failures} valueText={rateText} />
+        <LineChart {...shared} label="Failures, a second" lines={failures} valueText={rateText} />
       </div>
       <p class="aside">
-        What the process that was asked did while this page has been open, for the last quarter of
-        an hour at most. Point at a line, or use the arrow keys.
+        What all processes on the store did
+        {figures !== null && (
+          <>
+            , as this server has noted it since <Time at={new Date(figures.since).toISOString()} />
+          </>
+        )}
+        . Other processes say what they did every ten seconds, so lines may end some seconds ago. A
+        gap is a time at which the server could not ask the store. Point at a line, or use the arrow
+        keys.
       </p>
     </section>
   )
@@ -247,8 +293,13 @@ function upTo(ms: number | null): string {
 
 const MOST_QUEUES = 12
 
-function Queues({ queues }: { readonly queues: NonNullable<SeenOverview['queues']> }) {
-  const all = samples.value
+function Queues({
+  queues,
+  figures,
+}: {
+  readonly queues: NonNullable<SeenOverview['queues']>
+  readonly figures: Figures | null
+}) {
   const shown = queues
     .toSorted((a, b) => b.states.QUEUED + b.segments.ready - a.states.QUEUED - a.segments.ready)
     .slice(0, MOST_QUEUES)
@@ -273,7 +324,7 @@ function Queues({ queues }: { readonly queues: NonNullable<SeenOverview['queues'
               <Cell of="Waiting" number>
                 <span class="trend">
                   {countText(states.QUEUED + segments.ready)}
-                  <Sparkline values={queueHistory(all, name, ({ waiting }) => waiting)} />
+                  <Sparkline values={queueLine(figures, name, 'waiting')} />
                 </span>
               </Cell>
               <Cell of="Oldest waits" number>
@@ -281,7 +332,7 @@ function Queues({ queues }: { readonly queues: NonNullable<SeenOverview['queues'
                   {oldestDueAt === null
                     ? '–'
                     : durationText(Math.max(0, serverNow() - Date.parse(oldestDueAt)))}
-                  <Sparkline values={queueHistory(all, name, ({ oldestMs }) => oldestMs)} />
+                  <Sparkline values={queueLine(figures, name, 'oldestMs')} />
                 </span>
               </Cell>
               <Cell of="Running" number>

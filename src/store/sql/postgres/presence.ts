@@ -54,6 +54,11 @@ const SAY = `
   values ($1::text, ${NOW}, $2::bool, $3::text)
   on conflict (name) do update
   set heard_at = excluded.heard_at, is_judged = known.is_judged or excluded.is_judged, text = excluded.text`
+const SAY_LAST = `
+  insert into processes (name, heard_at, is_judged, text)
+  values ($1::text, ${NOW}, false, $2::text)
+  on conflict (name) do update
+  set heard_at = excluded.heard_at, is_judged = false, text = excluded.text`
 const REPORT = `
   insert into reports as known (job, said_at, text)
   select * from jsonb_to_recordset($1::jsonb) as said (job text, said_at int8, text text)
@@ -102,6 +107,7 @@ export class PostgresPresence implements Presence {
   #beginning: Promise<void> | null = null
   #settled = ignore
   #isTold = false
+  #saidLast = false
   #isClosed = false
 
   /** `isPooled`: no session stays with this process. */
@@ -257,12 +263,22 @@ export class PostgresPresence implements Presence {
     return dead
   }
 
+  /** Of no session: what it says is not taken for that of a process that may be dead. */
+  async sayLast(text: string): Promise<void> {
+    const said = this.#parts
+      .run((connection) => connection.run([{ sql: SAY_LAST, values: [this.name, text] }]))
+      .then(() => (this.#saidLast = true))
+      .catch(ignore)
+    // As at the end: a database that is away must not hold it up.
+    await Promise.race([said, pause(CLOSE_MS, true)])
+  }
+
   /** The lock goes with the connection that listens. */
   async close(): Promise<void> {
     this.#isClosed = true
     this.#settled()
     this.#client = null
-    if (this.#tidyFrom === 0 && !this.#isJudged) return
+    if (this.#saidLast || (this.#tidyFrom === 0 && !this.#isJudged)) return
     // A database that is away must not hold up the end: what was said is too old to be shown soon.
     const forgotten = this.#forget([this.name]).catch(ignore)
     await Promise.race([forgotten, pause(CLOSE_MS, true)])

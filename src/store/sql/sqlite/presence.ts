@@ -60,6 +60,7 @@ export class SqlitePresence implements Presence {
   #file: { readonly database: SqliteDatabase; readonly inode: number } | null = null
   #beginning: Promise<void> | null = null
   #tidyFrom = 0
+  #saidLast = false
   #isClosed = false
 
   /** `folder`: absolute; made if it is not there. */
@@ -165,11 +166,23 @@ export class SqlitePresence implements Presence {
     }
   }
 
+  async sayLast(text: string): Promise<void> {
+    try {
+      this.#use((database) => {
+        // Of no session: what it says is not taken for that of a process that may be dead.
+        database.prepare(SAY).run(this.name, Math.floor(this.#parts.now()), 0, text)
+      })
+      this.#saidLast = true
+    } catch {
+      // Another process has the file: what was said before is taken back.
+    }
+  }
+
   async close(): Promise<void> {
     if (this.#isClosed) return
     await this.#beginning
     try {
-      if (this.#file !== null) this.#forget([this.name])
+      if (this.#file !== null && !this.#saidLast) this.#forget([this.name])
     } catch {
       // Another process has the file: what this one said is too old to be shown soon.
     }
