@@ -24,6 +24,8 @@ export interface EngineAccess {
   readonly definitionOf: DefinitionOf
   /** The workers of these are shown beside those of this engine. Gives its end. */
   addRemote(remote: RemoteProcesses): () => void
+  /** Asks something of a worker of a process that is known here. */
+  ask(process: string, worker: string, text: string): Promise<boolean>
   /** What this process says of its own workers; null: it has none. */
   ownProcess(): HeardProcess | null
   /** What all processes wrote that wrote something: of this one now, of the others as they were heard last. */
@@ -49,6 +51,7 @@ export function giveAccess(engine: object, parts: EngineParts): void {
     execute: (commands) => listeners.executeOf(commands),
     onNews: (listener) => listeners.onNews(listener),
     addRemote: (remote) => presence.addRemote(remote),
+    ask: (...request) => presence.askProcess(...request),
     ownProcess: () => presence.ownProcess(),
     totals: () => presence.totals(),
     knownHealth: () => healthWatch.known(),

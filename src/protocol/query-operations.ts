@@ -237,6 +237,15 @@ export const QUERY_OPERATIONS = {
     required: { key },
     example: [{ key: 'tenant-7' }, { held: 0 }],
   }),
+  'query.limits': query('limits', {
+    says: 'Limits of which something is used now, in order of their keys.',
+    roles: READ,
+    scope: 'none',
+    answer: 'LimitsPage',
+    required: { limit },
+    optional: { prefix: text(LIMITS.keyChars), after: text(LIMITS.keyChars) },
+    example: [{ limit: 10 }, { limits: [], next: null }],
+  }),
   'query.session-leases': query('session-leases', {
     says: 'Every lease that is held by a process with a session.',
     roles: [],

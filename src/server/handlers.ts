@@ -102,14 +102,15 @@ async function news(
   { hub, sessions, signal }: CallContext,
   { since, waitMs = 0, session }: OperationInput<'store.news'>,
 ): Promise<unknown> {
-  const end = session === undefined ? null : sessions.polls(session)
+  const poll = session === undefined ? null : sessions.polls(session)
+  const asked = (): object => (session === undefined ? {} : { asked: sessions.asked(session) })
   try {
     const first = hub.since(since)
-    if (first.news.length > 0 || waitMs === 0) return first
-    await hub.wait(waitMs, signal)
-    return hub.since(since)
+    if (first.news.length > 0 || waitMs === 0) return { ...first, ...asked() }
+    await hub.wait(waitMs, poll === null ? signal : AbortSignal.any([signal, poll.isAsked]))
+    return { ...hub.since(since), ...asked() }
   } finally {
-    end?.()
+    poll?.end()
   }
 }
 
@@ -154,8 +155,11 @@ const OF_STORE: Pick<Handlers, Extract<Answering, `store.${string}` | `presence.
   },
   'presence.say': async ({ sessions, terms }, { session, text, reports }) => {
     sessions.say(session, text, reports)
-    return { graceMs: terms.graceMs }
+    return { graceMs: terms.graceMs, asked: sessions.asked(session) }
   },
+  'presence.ask': async ({ access }, { process, worker, text }) => ({
+    isKnown: await access.ask(process, worker, text),
+  }),
   'presence.leave': done(async ({ sessions }, { session }) => sessions.leave(session)),
   'presence.heard': async ({ access, sessions }) => {
     const here = access.ownProcess()

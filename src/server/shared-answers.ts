@@ -14,6 +14,7 @@ const SHARED: ReadonlySet<string> = new Set<OperationName>([
   'figures',
   'health',
   'inbox.list',
+  'limits.list',
   'metrics',
   'quarantine.list',
   'queues.list',

@@ -372,7 +372,7 @@ export interface SessionLease extends TaskAddress {
 export interface InUse {
   /** Tasks that hold a lease. */
   readonly held: number
-  /** When the token bucket of a rate is full again, in steps of 1/1024 ms; 0: it is full. */
+  /** When the token bucket of a rate is full again, in milliseconds with parts of 1/1024; 0: it is full. */
   readonly fullAt: number
   /** Up to 20 of the tasks that hold a lease, the oldest grant first. */
   readonly holders: readonly Holder[]

@@ -18,6 +18,7 @@ import type {
   JobOverview,
   JobsPage,
   JobSummary,
+  LimitsPage,
   QueryOf,
   Store,
 } from '../../src/store/index.ts'
@@ -102,6 +103,14 @@ export abstract class InStep {
   }
 
   /** Against a recount, and not against the counters of the model, which are under test, too. */
+  /** Which bounds are at hand is for each store. */
+  async #compareLimits(): Promise<void> {
+    const query = { kind: 'limits', limit: 99 } as const
+    expect(usedLimits(await this.store.query(query))).toEqual(
+      usedLimits(await this.#expected.limits(query)),
+    )
+  }
+
   async #compareCounts(): Promise<void> {
     // Pipelines are counted again when upkeep looks at them.
     await this.store.query({ kind: 'upkeep', limit: 1_000, forgets: false })
@@ -288,10 +297,15 @@ export abstract class InStep {
       const query = { kind: 'limit', key } as const
       expect(await this.store.query(query)).toEqual(await this.#expected.limit(query))
     }
+    await this.#compareLimits()
     for (const [id, schedule] of world.schedules) {
       expect(await this.store.query({ kind: 'schedule', schedule: id })).toEqual(schedule)
     }
   }
+}
+
+function usedLimits({ limits, next }: LimitsPage): unknown {
+  return [limits.map(({ key, held, fullAt }) => [key, held, fullAt]), next]
 }
 
 /** By its id, so that a repeat asks for the same. */

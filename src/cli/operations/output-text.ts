@@ -11,6 +11,7 @@ import type {
   InboxItem,
   JobInfo,
   JobListItem,
+  LimitListItem,
   QuarantineGroup,
   QuarantineItem,
   QueueListItem,
@@ -166,6 +167,20 @@ const LISTINGS: Readonly<Record<string, Listing>> = {
       { title: 'rate', of: ({ rate }) => (rate === null ? null : `${rate.count}/${rate.perMs}ms`) },
     ),
   },
+  'limits.list': {
+    property: 'limits',
+    columns: columns<LimitListItem>(
+      { title: 'limit', of: ({ key }) => key, most: 60 },
+      { title: 'held', of: ({ held }) => held },
+      { title: 'at once', of: ({ bounds }) => bounds?.concurrency },
+      {
+        title: 'rate',
+        of: ({ bounds }) =>
+          bounds?.rate == null ? null : `${bounds.rate.count}/${bounds.rate.perMs}ms`,
+      },
+      { title: 'whole at', of: ({ wholeAt }) => seconds(wholeAt) },
+    ),
+  },
   'schedules.list': {
     property: 'schedules',
     columns: columns<ScheduleInfo>(
@@ -186,7 +201,11 @@ const LISTINGS: Readonly<Record<string, Listing>> = {
       { title: 'worker', of: ({ id }) => id, most: 36 },
       { title: 'host', of: ({ host }) => host, most: 20 },
       { title: 'pid', of: ({ pid }) => pid },
-      { title: 'busy', of: ({ used, free }) => `${used} of ${used + free}` },
+      {
+        title: 'busy',
+        of: ({ used, free, isDraining }) =>
+          isDraining ? `${used}, draining` : `${used} of ${used + free}`,
+      },
       { title: 'holds', of: ({ held }) => held },
       { title: 'heard', of: ({ heardAt }) => seconds(heardAt) },
       {
@@ -259,6 +278,7 @@ const TEXTS: Readonly<Record<string, (styles: Styles, answer: never) => string>>
   'jobs.explain': explainText,
   'jobs.submit': (_, { job }: { readonly job: string }) => job,
   'jobs.rerun': (_, { job }: { readonly job: string }) => job,
+  'schedules.run': (_, { job }: { readonly job: string }) => job,
   counts: countsText,
   figures: figuresText,
   'past.counts': (styles, answer: CountedJobs) => statesText(styles, answer),

@@ -16,6 +16,7 @@ import type {
   InboxPage,
   JobInfo,
   JobList,
+  LimitList,
   EngineMetrics,
   Health,
   QuarantineItem,
@@ -63,7 +64,7 @@ interface LogEntry {
 /** As the store says it: its times are numbers. */
 interface LimitInUse {
   readonly held: number
-  /** When the bucket of its rate is full again, in steps of 1/1024 ms; 0: it is full. */
+  /** When the bucket of its rate is full again, in milliseconds with parts of 1/1024; 0: it is full. */
   readonly fullAt: number
   readonly holders: readonly (Omit<QueueInfo['holders'][number], 'since'> & {
     readonly since: number
@@ -93,8 +94,10 @@ interface AnswerTypes {
   'jobs.rerun': { job: string }
   'queues.list': { queues: QueueListItem[] }
   'queues.show': QueueInfo
+  'limits.list': LimitList
   'limits.show': LimitInUse
   'schedules.show': ScheduleInfo & { nextTimes: Date[] }
+  'schedules.run': { job: string }
   'schedules.list': { schedules: ScheduleInfo[] }
   'workers.list': { workers: WorkerInfo[] }
   'inbox.list': InboxPage

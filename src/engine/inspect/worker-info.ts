@@ -27,6 +27,8 @@ export interface WorkerInfo {
   readonly free: number
   /** It claims nothing more, and waits for its handlers. */
   readonly isDraining: boolean
+  /** When a person asked for that, who, and why; null: no person did. */
+  readonly drained: { readonly at: Date; readonly by: string; readonly reason: string } | null
   /** How many leases it holds, and the first 20 of their tasks. */
   readonly held: number
   readonly holds: readonly TaskAddress[]
@@ -46,8 +48,9 @@ export interface ProcessState {
 /** `heardAt`: the authority's time. */
 export function workersOf(state: ProcessState, heardAt: number, isHere: boolean): WorkerInfo[] {
   const { host, pid, version } = state
-  return state.workers.map(({ startedAt, ...worker }) => ({
+  return state.workers.map(({ startedAt, drained, ...worker }) => ({
     ...worker,
+    drained: drained == null ? null : { ...drained, at: new Date(drained.at) },
     isHere,
     host,
     pid,

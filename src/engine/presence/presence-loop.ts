@@ -12,6 +12,8 @@
  *   this process wants notices.
  * - closed.
  *
+ * What others ask of the workers here is read along with what it asks and says anyway, and done at the end of a turn.
+ *
  * Presence proposes, as an operator would: `RevokeLease` names the extension that was seen, and the kernel
  * decides. Nothing here can fail in a way that matters: what cannot be said is said a second later.
  */
@@ -25,6 +27,10 @@ import type { StalledTask, Worker } from '../../worker/index.ts'
 import type { SoftState } from '../inspect/soft-state.ts'
 import type { ProcessState, WorkerInfo } from '../inspect/worker-info.ts'
 import { workersOf } from '../inspect/worker-info.ts'
+import { UnknownWorker } from '../errors.ts'
+import type { Actor } from '../actor.ts'
+import type { WorkerRequest } from './worker-request.ts'
+import { follow } from './worker-request.ts'
 import type { RemoteProcesses } from './remote-processes.ts'
 
 /** The version of Pawl, as the package says it. */
@@ -87,6 +93,9 @@ export class PresenceLoop {
   readonly #toldStalled = new Set<string>()
   /** What was new when it was said last; null: this process said nothing, or that it has no workers. */
   #said: string | null = null
+  /** Of own workers, what others asked and was done: what was asked once is done once. */
+  readonly #followed = new WeakMap<Worker, string>()
+  #askedSeen: ReadonlyMap<string, string> | null = null
   #saidAt = -Infinity
   /** From here on it says what it does though nothing is new. */
   #beatFrom = -Infinity
@@ -178,6 +187,41 @@ export class PresenceLoop {
     return () => void this.#remote.delete(remote)
   }
 
+  /** Asks a worker of any process to take nothing more, or to take jobs again. Throws if none is known by that name. */
+  async ask(worker: string, isDraining: boolean, actor: Required<Actor>): Promise<void> {
+    const { now, workers } = this.#parts
+    const request: WorkerRequest = { isDraining, at: Math.floor(now()), ...actor }
+    const text = JSON.stringify(request)
+    const own = [...workers].find(({ name }) => name === worker)
+    if (own !== undefined) return follow(own, text)
+    const heard = await this.#heard(false)
+    if (heard !== null) this.#noteHeard(heard)
+    for (const process of this.#others.keys()) {
+      if (await this.askProcess(process, worker, text)) return
+    }
+    throw new UnknownWorker(worker)
+  }
+
+  /** False: no such process is known here, or it has no such worker. */
+  async askProcess(process: string, worker: string, text: string): Promise<boolean> {
+    const { presence, workers } = this.#parts
+    if (process === this.#name()) {
+      const own = [...workers].find(({ name }) => name === worker)
+      if (own !== undefined) follow(own, text)
+      return own !== undefined
+    }
+    if (!this.#hasOther(process, worker)) await this.refresh()
+    if (!this.#hasOther(process, worker)) return false
+    for (const remote of this.#remote) if (remote.ask(process, worker, text)) return true
+    return (await presence?.ask(process, worker, text)) ?? false
+  }
+
+  /** As it was heard last. */
+  #hasOther(process: string, worker: string): boolean {
+    const { workers = [] } = this.#others.get(process)?.state ?? {}
+    return workers.some(({ id }) => id === worker)
+  }
+
   /** What this process says of its workers; null: it has none. */
   ownProcess(): HeardProcess | null {
     const { workers, now } = this.#parts
@@ -259,6 +303,20 @@ export class PresenceLoop {
       if (this.#parts.wantsStalled()) await this.refresh()
     } catch {
       // The database is away or busy, or the store is closed: the next turn tries again.
+    }
+    this.#followAsked()
+  }
+
+  /** What others asked of the workers here, as far as it was read with what was said and asked. */
+  #followAsked(): void {
+    const { presence, workers } = this.#parts
+    if (presence === null || presence.asked === this.#askedSeen) return
+    this.#askedSeen = presence.asked
+    for (const worker of workers) {
+      const text = this.#askedSeen.get(worker.name)
+      if (text === undefined || text === this.#followed.get(worker)) continue
+      this.#followed.set(worker, text)
+      follow(worker, text)
     }
   }
 

@@ -311,6 +311,10 @@ export interface Statements extends CallStatements, CountStatements {
   readonly queueView: string
   /** key → held, full_at. */
   readonly limitView: string
+  /** after, prefix, most → key, held, full_at of limits behind it, from the prefix on, in order. */
+  readonly limitsUsed: string
+  /** most → job, stage, segment of the leases that run out last. */
+  readonly newestLeases: string
   /** → loaded, spec of what is leased; of a segment, the spec of its job too. */
   readonly leased: string
   /** schedule → record. */

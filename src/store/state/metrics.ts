@@ -133,7 +133,9 @@ export class Meters {
 
   /** Null: nothing was counted yet. */
   totals(): Totals | null {
-    return this.#since === 0 ? null : totalsOf(this.metrics(this.#since, 0, 0))
+    return this.#since === 0
+      ? null
+      : totalsOf(this.metrics(this.#since, { leases: 0, quarantined: 0, heldEffects: 0 }))
   }
 
   #note({ type, at }: Entry, count = 1): void {

@@ -205,6 +205,10 @@ class SteppedProcess {
       heard: (isChecked) => real.heard(isChecked),
       reportOf: (id) => real.reportOf(id),
       forgetReport: (id, until) => real.forgetReport(id, until),
+      get asked() {
+        return real.asked
+      },
+      ask: (...request) => real.ask(...request),
       compact: () => real.compact(),
       dead: () => real.dead(),
       sayLast: (text) => real.sayLast(text),

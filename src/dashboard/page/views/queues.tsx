@@ -71,7 +71,7 @@ export function QueuesView({ parameters }: { readonly parameters: RouteParameter
           .
         </p>
       )}
-      {may('limits.show') && <LimitPanel key={limit} limit={limit} />}
+      {may('limits.show') && <LimitPanel limit={limit} />}
     </>
   )
 }

@@ -307,7 +307,8 @@ export const STEPS: readonly (readonly string[])[] = [
       name text collate "C" primary key,
       heard_at bigint not null,
       is_judged boolean not null,
-      text text not null
+      text text not null,
+      asked jsonb not null default '{}'
     ) with (fillfactor = 50)`,
     `create unlogged table reports (
       job text collate "C" primary key,

@@ -519,6 +519,12 @@ export const POSTGRES: Statements = {
       )
     from (${countsOfQueue('$2::text')}) as counted`,
   limitView: `select held, full_at from limits where key = $1::text`,
+  limitsUsed: `
+    select key, held, full_at from limits where key > $1::text and key >= $2::text
+    order by key limit $3::int4`,
+  newestLeases: `
+    select job, stage, segment from work where expires_at is not null
+    order by expires_at desc limit $1::int4`,
   // Apart from the stage: to have jobs in order, the server would read the whole table by the primary key.
   leased: `
     select ${loaded}, ${spec} from work w where w.expires_at is not null

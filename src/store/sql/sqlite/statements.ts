@@ -318,6 +318,11 @@ export const SQLITE: Statements = {
         order by due_at limit ?3
       ) where queue = ?2)`,
   limitView: 'select held, full_at from limits where key = ?',
+  limitsUsed:
+    'select key, held, full_at from limits where key > ?1 and key >= ?2 order by key limit ?3',
+  newestLeases: `
+    select job, stage, segment from work indexed by leased where expires_at is not null
+    order by expires_at desc limit ?`,
   // By name: to have its rows in order, SQLite would read the whole table by the primary key.
   leased: `
     select ${loaded}, ${spec} from work w indexed by leased where w.expires_at is not null
