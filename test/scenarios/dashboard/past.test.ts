@@ -9,7 +9,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { countText } from '../../../src/dashboard/page/duration-text.ts'
 import { accessTo } from '../../../src/engine/engine-access.ts'
 import type { Pawl } from '../../../src/index.ts'
-import { job, open, typed } from '../../../src/index.ts'
+import { job, open, pipeline, typed } from '../../../src/index.ts'
 import { startBrowser } from '../../support/browser.ts'
 import type { BuiltDashboard, ServedDashboard } from '../../support/dashboard.ts'
 import { builtDashboard } from '../../support/dashboard.ts'
@@ -29,6 +29,10 @@ const long = job('long', {
   run: async ({ input, step }) => {
     for (let i = 0; i < input; i++) await step(`${i}`, () => i)
   },
+})
+const wide = pipeline('wide', { input: typed<number[]>() }).stage('each', {
+  each: 'input',
+  run: ({ segment }) => segment,
 })
 const bad = job('bad', {
   input: typed<string>(),
@@ -282,9 +286,12 @@ describe.each(PLACES)('a store %s', (_name, place) => {
 describe('a history that is longer than the page reads', { timeout: 120_000 }, () => {
   it('says that it is a part, and shows the job at the moment itself', async () => {
     const own = await open('memory:')
-    own.work([long])
+    own.work([wide], { concurrency: 100 })
     const shown = await built.serve(own)
-    const { id } = await own.submit(long, 10_050)
+    const { id } = await own.submit(
+      wide,
+      Array.from({ length: 5_500 }, (_, i) => i),
+    )
     await own.handle(id).result({ timeout: '90s' })
     const { page, faults } = await openPage(browser as Browser, shown.url)
     await page.goto(`${shown.url}#/past?job=${id}`)
