@@ -458,6 +458,19 @@ export interface Answers extends ReadModelAnswers {
     answer: readonly PositionedEntry[]
   }
   /**
+   * Entries of the whole log behind the position `after` and up to `through`, where no entry has to stand: the first `limit`
+   * of them, or, with `newest`, the last, oldest first. What was removed is not among them.
+   */
+  entries: {
+    ask: {
+      readonly after: number
+      readonly through: number
+      readonly limit: number
+      readonly newest?: boolean
+    }
+    answer: readonly PositionedEntry[]
+  }
+  /**
    * Values of a stream of a task, those from offset `from` on: at most `limit`, and a page may be short.
    * Null: there is no such task. A page costs as much as there are newer entries of its job.
    */

@@ -135,6 +135,13 @@ export class MemoryStore implements Store {
       const from = newest ? Math.max(0, positions.length - limit) : 0
       return this.#entriesAt(positions.slice(from, from + Math.max(0, limit)))
     },
+    entries: ({ after, through, limit, newest = false }) => {
+      const last = Math.min(through, this.#entries.length)
+      const first = newest ? Math.max(after, last - limit) : after
+      const end = Math.min(last, first + limit)
+      const entries = this.#entries.slice(first, Math.max(first, end))
+      return entries.map((entry, i) => ({ position: first + i + 1, entry }))
+    },
     stream: (query) => {
       const task = findTask(this.#ledger.world, query.job, query.stage, query.segment)
       if (task === undefined) return null

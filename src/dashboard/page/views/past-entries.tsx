@@ -1,14 +1,16 @@
 /**
  * Entries of the log around a moment: what had happened up to it, and what came next.
  */
-import type { LogEntry } from '../log-entries.ts'
+import type { AnswerOf } from '../api.ts'
 import { Cell, Table, Text } from '../parts.tsx'
 import type { RouteParameters } from '../route.ts'
 import { linkTo } from '../route.ts'
 import { withMoment } from './past-moment.ts'
 
+export type EntryThen = AnswerOf<'past.entries'>['entries'][number]
+
 interface PastEntriesProps {
-  readonly around: readonly LogEntry[]
+  readonly around: readonly EntryThen[]
   /** The newest that had happened. */
   readonly at: number
   readonly parameters: RouteParameters
@@ -33,7 +35,7 @@ export function PastEntries({ around, at, parameters }: PastEntriesProps) {
               </a>
             </Cell>
             <Cell of="When">
-              <time dateTime={new Date(one.at).toISOString()}>{clockText(one.at)}</time>
+              <time dateTime={one.at}>{clockText(one.at)}</time>
             </Cell>
             <Cell of="What">{one.type}</Cell>
             <Cell of="Job">
@@ -56,7 +58,7 @@ export function PastEntries({ around, at, parameters }: PastEntriesProps) {
   )
 }
 
-function clockText(at: number): string {
+function clockText(at: string): string {
   const date = new Date(at)
   return `${date.toLocaleTimeString('en-GB')}.${String(date.getMilliseconds()).padStart(3, '0')}`
 }
