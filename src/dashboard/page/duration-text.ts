@@ -22,11 +22,12 @@ export function durationText(ms: number): string {
   return ''
 }
 
-/** `time` before or after `now`. */
+/** `time` before or after `now`, in whole seconds. */
 export function agoText(time: number, now: number): string {
   const ms = now - time
   if (Math.abs(ms) < 1_000) return 'now'
-  return ms > 0 ? `${durationText(ms)} ago` : `in ${durationText(-ms)}`
+  const text = durationText(Math.abs(ms)).replace(/\.\d s$/, ' s')
+  return ms > 0 ? `${text} ago` : `in ${text}`
 }
 
 export function countText(count: number): string {

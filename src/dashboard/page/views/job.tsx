@@ -7,6 +7,7 @@ import { useRef, useState } from 'preact/hooks'
 import { action } from '../action.ts'
 import type { AnswerOf } from '../api.ts'
 import { call } from '../api.ts'
+import { serverNow } from '../clock.ts'
 import { commandLine } from '../command-line.ts'
 import { useLive } from '../live.ts'
 import { CopyButton, JobLink, Problem, State, Text, Time, Waiting } from '../parts.tsx'
@@ -166,7 +167,7 @@ function WhyPart({ why }: { readonly why: SeenJob['why'] }) {
             {until !== null && (
               <>
                 {' '}
-                (<Time at={until} />)
+                ({Date.parse(until) > serverNow() ? 'ends' : 'ended'} <Time at={until} />)
               </>
             )}
             {othersOf(holders, why.job).map((job) => (
