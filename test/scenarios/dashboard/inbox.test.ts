@@ -340,6 +340,27 @@ describe('a signed link', () => {
     await page.close()
   })
 
+  it('that is good works on a device whose clock is a day ahead', async () => {
+    const { id } = await pawl.submit(approve, 'the map')
+    await asked(id)
+    const page = await (browser as Browser).newPage()
+    await page.clock.setSystemTime(Date.now() + 86_400_000)
+    await page.goto(linkTo(id))
+    await page.getByRole('heading', { name: 'May the map go out?' }).waitFor()
+    // The server says what is over.
+    await page.goto(linkTo(id, { until: new Date(Date.now() - 60_000) }))
+    await page.getByRole('heading', { name: 'This link has expired' }).waitFor()
+    await page.getByText('Its time was over 1 min ago').waitFor()
+    const terms = { key: KEY, job: id, by: 'ada@example.com', message: 'decision' }
+    const old = messageLink({ ...terms, until: new Date(Date.now() - 60_000) })
+    await page.goto(`${guarded.url}#${old}`)
+    await page.getByLabel('Answer').fill('true')
+    await page.getByRole('button', { name: 'Send' }).click()
+    await page.getByText('This link has expired. Ask for a new one.').waitFor()
+    await pawl.cancel(id)
+    await page.close()
+  })
+
   it('may give the answer itself, and may be for a message', async () => {
     const { id } = await pawl.submit(approve, 'the flyer')
     await asked(id)
