@@ -159,6 +159,33 @@ describe('the filter of jobs', () => {
     await page.close()
   })
 
+  it('is kept by two tabs at once, and each shows what the other keeps', async () => {
+    const context = await (browser as Browser).newContext()
+    const keep = async (page: Page, name: string): Promise<void> => {
+      await page.getByRole('button', { name: 'Keep this view…' }).click()
+      await page.getByLabel('Name of the view').fill(name)
+      await page.keyboard.press('Enter')
+      await page.getByRole('link', { name, exact: true }).waitFor()
+    }
+    const [one, other] = [await context.newPage(), await context.newPage()]
+    // The second is told of nothing, as one that was stopped by the browser is.
+    await other.addInitScript(() => {
+      addEventListener('storage', (event) => event.stopImmediatePropagation())
+    })
+    await one.goto(`${served.url}#/jobs?type=mail`)
+    await other.goto(`${served.url}#/jobs?type=note`)
+    await other.getByRole('button', { name: 'Keep this view…' }).waitFor()
+    await keep(one, 'All mail')
+    await keep(other, 'All notes')
+    await one.getByRole('link', { name: 'All notes' }).waitFor()
+    await other.getByRole('link', { name: 'All mail' }).waitFor()
+    await one.getByRole('button', { name: 'Remove the view All notes' }).click()
+    await one.reload()
+    await one.getByRole('link', { name: 'All mail' }).waitFor()
+    expect(await one.getByRole('link', { name: 'All notes' }).count()).toBe(0)
+    await context.close()
+  })
+
   it('is kept as a view under a name, by this browser, until it is removed', async () => {
     const { page, go } = await openPage()
     await go('jobs?type=mail&state=QUARANTINED')
