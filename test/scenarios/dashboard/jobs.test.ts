@@ -169,9 +169,9 @@ describe('the filter of jobs', () => {
     }
     const [one, other] = [await context.newPage(), await context.newPage()]
     // The second is told of nothing, as one that was stopped by the browser is.
-    await other.addInitScript(() => {
-      addEventListener('storage', (event) => event.stopImmediatePropagation())
-    })
+    await other.addInitScript(
+      `addEventListener('storage', (event) => event.stopImmediatePropagation())`,
+    )
     await one.goto(`${served.url}#/jobs?type=mail`)
     await other.goto(`${served.url}#/jobs?type=note`)
     await other.getByRole('button', { name: 'Keep this view…' }).waitFor()
