@@ -10,6 +10,7 @@ import { serverNow } from './clock.ts'
 import { agoText, durationText } from './duration-text.ts'
 import { linkTo } from './route.ts'
 import { json, line, seen } from './safe-text.ts'
+import { seesPayloads } from './session.ts'
 
 export function State({ state }: { readonly state: string }) {
   return <span class={`state state-${state}`}>{state}</span>
@@ -33,8 +34,14 @@ export function Since({ at }: { readonly at: string }) {
   )
 }
 
+/** In place of what the server leaves out. */
+export function NotForToken() {
+  return <span class="none">not for this token</span>
+}
+
 /** A text of a job in one line, in an order of its own. */
 export function Text({ text, most }: { readonly text: string; readonly most?: number }) {
+  if (text === '' && !seesPayloads()) return <NotForToken />
   return <bdi title={text.length > 2_000 ? undefined : seen(text)}>{line(text, most)}</bdi>
 }
 
@@ -50,10 +57,26 @@ const SHOWN_CHARS = 4_000
 const MOST_CHARS = 400_000
 
 /** JSON as it is; what is long is shown when it is asked for. */
-export function JsonBlock({ value, label }: { readonly value: unknown; readonly label: string }) {
+export function JsonBlock({
+  value,
+  label,
+  isOfJob = true,
+}: {
+  readonly value: unknown
+  readonly label: string
+  /** A job was given or made it: some tokens see none of it. */
+  readonly isOfJob?: boolean
+}) {
   const [isWhole, setIsWhole] = useState(false)
   // What the server says again is another object with the same text.
   const text = useMemo(() => json(value), [value])
+  if (isOfJob && !seesPayloads()) {
+    return (
+      <p>
+        <NotForToken />
+      </p>
+    )
+  }
   if (value === undefined) return <p class="none">none</p>
   const most = isWhole ? MOST_CHARS : SHOWN_CHARS
   const cut = text.length > most ? text.slice(0, most) : text

@@ -10,7 +10,7 @@ import { changes, useLive } from '../live.ts'
 import { Empty, Problem, Text, Waiting } from '../parts.tsx'
 import type { RouteParameters } from '../route.ts'
 import { goTo, linkTo } from '../route.ts'
-import { actorName, keepName, may, reader } from '../session.ts'
+import { actorName, keepName, may, reader, seesPayloads } from '../session.ts'
 import { AnswerForm } from './answer-form.tsx'
 import type { ShownQuestion } from './question.tsx'
 import { GivenInput, QuestionFacts } from './question.tsx'
@@ -146,7 +146,12 @@ function QuestionCard({ of }: { readonly of: ShownQuestion }) {
       </h2>
       <QuestionFacts of={of} hasJob={may('jobs.show')} />
       <GivenInput job={of.job} />
-      {may('inbox.answer') && <AnswerForm schema={of.schema} who={<YourName />} send={send} />}
+      {may('inbox.answer') && !seesPayloads() && (
+        <p class="none">Your token does not see what is asked: it is not answered here.</p>
+      )}
+      {may('inbox.answer') && seesPayloads() && (
+        <AnswerForm schema={of.schema} who={<YourName />} send={send} />
+      )}
     </li>
   )
 }

@@ -40,14 +40,19 @@ const ORDER: readonly AcceptedOne['action'][] = [
   'erase',
 ]
 
-/** `effects`: the names of those that the commit promised, by their places. `input`: what the job was given. */
+/**
+ * `effects`: the names of those that the commit promised, by their places. `input`: what the job was given, which is edited
+ * by those who see it.
+ */
 export function offeredActions(
   accepted: Accepted,
   effects: readonly string[],
   input?: unknown,
+  isInputSeen = true,
 ): readonly OfferedAction[] {
   const all = accepted.actions.toSorted((a, b) => ORDER.indexOf(a.action) - ORDER.indexOf(b.action))
-  return all.flatMap((one) => offersOf(one, placeOf(accepted), effects, inputText(input)))
+  const given = isInputSeen ? inputText(input) : null
+  return all.flatMap((one) => offersOf(one, placeOf(accepted), effects, given))
 }
 
 /** Above this, nobody edits it in a small field. */
@@ -71,7 +76,7 @@ function offersOf(
   one: AcceptedOne,
   place: ActionPlace,
   effects: readonly string[],
-  input: string,
+  input: string | null,
 ): readonly OfferedAction[] {
   const isSegment = place.stage !== undefined
   switch (one.action) {
@@ -166,8 +171,8 @@ function plain(action: keyof typeof WORDS, place: ActionPlace): OfferedAction {
 }
 
 /** Of a pipeline as a whole, each task gets a budget, and keeps its element. */
-function retry(place: ActionPlace, isSegment: boolean, input: string): OfferedAction {
-  const takesInput = place.attempt !== undefined
+function retry(place: ActionPlace, isSegment: boolean, input: string | null): OfferedAction {
+  const takesInput = place.attempt !== undefined && input !== null
   return {
     label: 'Retry',
     action: {
@@ -225,7 +230,7 @@ function editedFrom(input: string): Pick<ActionField, 'value' | 'isEdited'> {
 function rerun(
   { job }: ActionPlace,
   { isWhole, from, effects }: ActionNamed<'rerun'>,
-  given: string,
+  given: string | null,
 ): OfferedAction {
   const steps: ActionField = {
     name: 'from',
@@ -240,7 +245,7 @@ function rerun(
     name: 'input',
     label: 'Another input',
     kind: 'json',
-    ...editedFrom(given),
+    ...editedFrom(given ?? ''),
     hint: 'JSON. Another one runs from the beginning: the steps were made of this one.',
   }
   // Effects of the first run were made: whether to make them again is for a person to say.
@@ -259,7 +264,7 @@ function rerun(
       input: { job },
       fields: [
         ...(from.length === 0 ? [] : [steps]),
-        ...(isWhole ? [input] : []),
+        ...(isWhole && given !== null ? [input] : []),
         ...(effects.length === 0 ? [] : [again]),
       ],
     },

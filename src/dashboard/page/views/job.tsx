@@ -14,7 +14,7 @@ import { CopyButton, JobLink, Problem, State, Text, Time, Waiting } from '../par
 import type { RouteParameters } from '../route.ts'
 import { goTo, linkTo } from '../route.ts'
 import { seen } from '../safe-text.ts'
-import { may } from '../session.ts'
+import { may, seesPayloads } from '../session.ts'
 import { AttemptsPart, TimelinePart } from './attempts.tsx'
 import { HistoryPart } from './history.tsx'
 import type { OfferedAction, ShownJob } from './job-actions.ts'
@@ -118,7 +118,8 @@ function goToNew(answer: unknown): void {
 function Title({ of: { job, accepted } }: { readonly of: SeenJob }) {
   const command = commandLine('jobs.show', { job: job.id }) ?? ''
   const effects = job.effects.map(({ name }) => name)
-  const offered = accepted === null ? [] : offeredActions(accepted, effects, job.input)
+  const offered =
+    accepted === null ? [] : offeredActions(accepted, effects, job.input, seesPayloads())
   return (
     <div class="title">
       <p>

@@ -214,7 +214,7 @@ function TermsForm({ terms, schema, label, send }: TermsFormProps) {
   return (
     <>
       <p>This link gives the answer:</p>
-      <JsonBlock value={terms.value} label="The answer" />
+      <JsonBlock value={terms.value} label="The answer" isOfJob={false} />
       <AnswerForm
         schema={null}
         isFixed

@@ -12,7 +12,7 @@ import { useLive } from '../live.ts'
 import { Cell, Empty, JobLink, Problem, Table, Text, Time, Waiting } from '../parts.tsx'
 import { linkTo } from '../route.ts'
 import { json } from '../safe-text.ts'
-import { may } from '../session.ts'
+import { may, seesPayloads } from '../session.ts'
 
 interface ErrorGroup {
   readonly fingerprint: string
@@ -92,7 +92,12 @@ function GroupCard({ group }: { readonly group: ErrorGroup }) {
     <li class="card">
       <h2>
         <span class="count">{countText(count)} ×</span>{' '}
-        {sample === null ? fingerprint : <Text text={sample.message} most={400} />}
+        {/* A token that sees no payloads gets no message. */}
+        {sample === null || sample.message === '' ? (
+          fingerprint
+        ) : (
+          <Text text={sample.message} most={400} />
+        )}
       </h2>
       {sample !== null && (
         <ul class="labels">
@@ -204,7 +209,7 @@ function Buttons({ of }: { readonly of: Selected }) {
           Retry {which}…
         </button>
       )}
-      {may('quarantine.redrive') && !isAll && (
+      {may('quarantine.redrive') && seesPayloads() && !isAll && (
         <button type="button" onClick={opening(editAction(of))}>
           Edit input…
         </button>
@@ -237,7 +242,9 @@ function Samples({ fingerprint }: { readonly fingerprint: string }) {
             <Time at={one.submittedAt} />
           </Cell>
           <Cell of="Error">{one.error === null ? '–' : <Text text={one.error.message} />}</Cell>
-          <Cell of="Actions">{may('jobs.retry') ? <EditButton job={one} /> : '–'}</Cell>
+          <Cell of="Actions">
+            {may('jobs.retry') && seesPayloads() ? <EditButton job={one} /> : '–'}
+          </Cell>
         </tr>
       ))}
     </Table>
@@ -255,11 +262,18 @@ function EditButton({ job: { id, attempt } }: { readonly job: SampleJob }) {
       if (stages.length > 0) return setProblem('The input of a pipeline cannot be edited.')
       action.value = {
         title: 'Edit the input, and retry the job',
-        says: 'It gets this input and a fresh budget, and is tried again. Steps that were recorded are dropped.',
+        says: 'It gets this input and a fresh budget, and is tried again. Another input drops the steps that were recorded.',
         operation: 'jobs.retry',
         input: { job: id, attempt },
         fields: [
-          { name: 'input', label: 'Input', kind: 'json', value: json(input), hint: 'JSON.' },
+          {
+            name: 'input',
+            label: 'Input',
+            kind: 'json',
+            value: json(input),
+            isEdited: true,
+            hint: 'JSON. Left as it is, it stays, with the steps that are recorded.',
+          },
         ],
       }
     } catch (error) {

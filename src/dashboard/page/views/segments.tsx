@@ -11,7 +11,7 @@ import { countText, durationText } from '../duration-text.ts'
 import { ONCE, useLive } from '../live.ts'
 import { Empty, Problem, State, Text, Waiting } from '../parts.tsx'
 import { line } from '../safe-text.ts'
-import { may } from '../session.ts'
+import { may, seesPayloads } from '../session.ts'
 import { useSize } from '../size.ts'
 import { AttemptsPart } from './attempts.tsx'
 import { ErrorText } from './error-text.tsx'
@@ -385,7 +385,8 @@ function SegmentPart({
   if (shown?.segment == null) return problem === null ? <Waiting /> : <Problem problem={problem} />
   const { effects, streams } = shown.segment
   const names = effects.map(({ name }) => name)
-  const offered = shown.accepted === null ? [] : offeredActions(shown.accepted, names)
+  const offered =
+    shown.accepted === null ? [] : offeredActions(shown.accepted, names, undefined, seesPayloads())
   return (
     <div class="one-segment" role="region" aria-label={isOne ? 'Stage' : `Segment ${at}`}>
       <p>
