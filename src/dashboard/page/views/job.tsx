@@ -13,7 +13,7 @@ import { useLive } from '../live.ts'
 import { CopyButton, JobLink, Problem, State, Text, Time, Waiting } from '../parts.tsx'
 import type { RouteParameters } from '../route.ts'
 import { goTo, linkTo } from '../route.ts'
-import { seen } from '../safe-text.ts'
+import { json, seen } from '../safe-text.ts'
 import { may, seesPayloads } from '../session.ts'
 import { AttemptsPart, TimelinePart } from './attempts.tsx'
 import { HistoryPart } from './history.tsx'
@@ -118,8 +118,7 @@ function goToNew(answer: unknown): void {
 function Title({ of: { job, accepted } }: { readonly of: SeenJob }) {
   const command = commandLine('jobs.show', { job: job.id }) ?? ''
   const effects = job.effects.map(({ name }) => name)
-  const offered =
-    accepted === null ? [] : offeredActions(accepted, effects, job.input, seesPayloads())
+  const offered = accepted === null ? [] : offeredActions(accepted, effects, inputOf(job))
   return (
     <div class="title">
       <p>
@@ -139,6 +138,11 @@ function Title({ of: { job, accepted } }: { readonly of: SeenJob }) {
       </div>
     </div>
   )
+}
+
+/** Null: the reader does not see it. */
+function inputOf({ input, exact }: ShownJob): string | null {
+  return seesPayloads() ? json(input, exact?.input) : null
 }
 
 function ActionButton({ of: { label, action: one } }: { readonly of: OfferedAction }) {

@@ -2,6 +2,7 @@
  * One job as it was after each of its entries: the scrubber goes over its history, and beside the job as it was then stands
  * what is different from the entry before, from now, or from another moment.
  */
+import { jsonWith, readExactly } from '../../../definition/exact-json.ts'
 import type { AnswerOf } from '../api.ts'
 import { call } from '../api.ts'
 import { serverNow } from '../clock.ts'
@@ -208,8 +209,8 @@ function JobAt({ job, item, before, parameters }: JobAtProps) {
         <FieldTable
           fields={
             isEarlier
-              ? changedFields(kept.shown, kept.other)
-              : changedFields(kept.other ?? {}, kept.shown)
+              ? changedFields(exactly(kept.shown), exactly(kept.other))
+              : changedFields(exactly(kept.other) ?? {}, exactly(kept.shown))
           }
         />
       </section>
@@ -217,7 +218,12 @@ function JobAt({ job, item, before, parameters }: JobAtProps) {
         <h2 id="whole">
           The job as it was <State state={kept.shown.state} />
         </h2>
-        <JsonBlock value={seenOf(kept.shown)} label="The job as it was" isOfJob={false} />
+        <JsonBlock
+          value={seenOf(kept.shown)}
+          exact={textOf(kept.shown)}
+          label="The job as it was"
+          isOfJob={false}
+        />
       </section>
     </div>
   )
@@ -228,6 +234,16 @@ function seenOf(job: JobThen): Partial<JobThen> {
   if (seesPayloads()) return job
   const { input: _, output: __, metadata: ___, progress: ____, lines: _____, ...others } = job
   return others
+}
+
+/** With the numbers as they are recorded; null: they are in it already. */
+function textOf({ exact, ...job }: JobThen): string | null {
+  return exact === undefined ? null : jsonWith(job, exact)
+}
+
+function exactly(job: JobThen | null): unknown {
+  const text = job === null ? null : textOf(job)
+  return text === null ? job : readExactly(text)
 }
 
 function isBehind(moment: PastMoment, { at, position }: Item): boolean {

@@ -3,6 +3,7 @@
  * jobs of one are read when it is opened.
  */
 import { useState } from 'preact/hooks'
+import { KEPT_OR_NEW } from './job-actions.ts'
 import type { Action, ActionField } from '../action.ts'
 import { action } from '../action.ts'
 import type { AnswerOf } from '../api.ts'
@@ -258,11 +259,11 @@ function EditButton({ job: { id, attempt } }: { readonly job: SampleJob }) {
   const [problem, setProblem] = useState<string | null>(null)
   const edit = async (): Promise<void> => {
     try {
-      const { input, stages } = await call('jobs.show', { job: id })
+      const { input, exact, stages } = await call('jobs.show', { job: id })
       if (stages.length > 0) return setProblem('The input of a pipeline cannot be edited.')
       action.value = {
         title: 'Edit the input, and retry the job',
-        says: 'It gets this input and a fresh budget, and is tried again. Another input drops the steps that were recorded.',
+        says: 'It gets this input and a fresh budget, and is tried again.',
         operation: 'jobs.retry',
         input: { job: id, attempt },
         fields: [
@@ -270,9 +271,9 @@ function EditButton({ job: { id, attempt } }: { readonly job: SampleJob }) {
             name: 'input',
             label: 'Input',
             kind: 'json',
-            value: json(input),
+            value: json(input, exact?.input),
             isEdited: true,
-            hint: 'JSON. Left as it is, it stays, with the steps that are recorded.',
+            hint: KEPT_OR_NEW,
           },
         ],
       }

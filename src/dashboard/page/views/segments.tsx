@@ -386,7 +386,7 @@ function SegmentPart({
   const { effects, streams } = shown.segment
   const names = effects.map(({ name }) => name)
   const offered =
-    shown.accepted === null ? [] : offeredActions(shown.accepted, names, undefined, seesPayloads())
+    shown.accepted === null ? [] : offeredActions(shown.accepted, names, seesPayloads() ? '' : null)
   return (
     <div class="one-segment" role="region" aria-label={isOne ? 'Stage' : `Segment ${at}`}>
       <p>
