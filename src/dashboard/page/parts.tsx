@@ -7,7 +7,7 @@ import type { JobState } from '../../kernel/index.ts'
 import type { Action } from './action.ts'
 import { action } from './action.ts'
 import { serverNow } from './clock.ts'
-import { agoText, durationText } from './duration-text.ts'
+import { agoText, clockText, durationText, wholeTimeText } from './duration-text.ts'
 import { linkTo } from './route.ts'
 import { json, line, seen } from './safe-text.ts'
 import { seesPayloads } from './session.ts'
@@ -20,15 +20,25 @@ export function State({ state }: { readonly state: string }) {
 export function Time({ at }: { readonly at: string | null | undefined }) {
   if (at == null) return <span class="none">never</span>
   return (
-    <time dateTime={at} title={at}>
+    <time dateTime={at} title={wholeTimeText(Date.parse(at))}>
       {agoText(Date.parse(at), serverNow())}
+    </time>
+  )
+}
+
+/** The time of day, and how long ago that is. */
+export function Moment({ at }: { readonly at: string }) {
+  const [time, now] = [Date.parse(at), serverNow()]
+  return (
+    <time dateTime={at} title={wholeTimeText(time)}>
+      {clockText(time, now)} <span class="aside">{agoText(time, now)}</span>
     </time>
   )
 }
 
 export function Since({ at }: { readonly at: string }) {
   return (
-    <time dateTime={at} title={at}>
+    <time dateTime={at} title={wholeTimeText(Date.parse(at))}>
       {durationText(serverNow() - Date.parse(at))}
     </time>
   )

@@ -277,6 +277,23 @@ describe('the filter of jobs', () => {
 })
 
 describe('a job', () => {
+  it('says when things happened by the clock of the reader, as a day in a filter is one of the reader', async () => {
+    const page = await (browser as Browser).newPage({ timezoneId: 'Pacific/Auckland' })
+    await page.goto(`${served.url}#/job?id=${shop.failed}`)
+    const times = page.getByRole('table', { name: 'History' }).locator('time')
+    const at = new Date((await times.first().getAttribute('datetime')) ?? '')
+    const clock = at.toLocaleTimeString('en-GB', { timeZone: 'Pacific/Auckland' })
+    expect(await times.first().innerText()).toMatch(new RegExp(`${clock}\\.\\d{3} .*ago$`))
+    expect(await times.first().getAttribute('title')).toMatch(/ \+1[23]:00$/)
+    const leased = page.getByRole('table', { name: 'Attempts' }).locator('time').first()
+    expect(await leased.innerText()).toMatch(/\d\d:\d\d:\d\d\.\d{3} .*ago$/)
+    const asked = page.waitForRequest((request) => request.url().includes('submittedFrom='))
+    await page.goto(`${served.url}#/jobs?submittedFrom=2026-11-02`)
+    const from = new URL((await asked).url()).searchParams.get('submittedFrom')
+    expect(from).toBe(String(Date.parse('2026-11-02T00:00+13:00')))
+    await page.close()
+  })
+
   it('shows what its handler says, its streams and its steps as they come, without being loaded again', async () => {
     const { page, faults, go } = await openPage()
     await go(`job?id=${jobs.talker}`)

@@ -1,6 +1,8 @@
 /**
  * Entries of the log around a moment: what had happened up to it, and what came next.
  */
+import { serverNow } from '../clock.ts'
+import { clockText, wholeTimeText } from '../duration-text.ts'
 import type { LogEntry } from '../log-entries.ts'
 import { Cell, Table, Text } from '../parts.tsx'
 import type { RouteParameters } from '../route.ts'
@@ -33,7 +35,9 @@ export function PastEntries({ around, at, parameters }: PastEntriesProps) {
               </a>
             </Cell>
             <Cell of="When">
-              <time dateTime={new Date(one.at).toISOString()}>{clockText(one.at)}</time>
+              <time dateTime={new Date(one.at).toISOString()} title={wholeTimeText(one.at)}>
+                {clockText(one.at, serverNow())}
+              </time>
             </Cell>
             <Cell of="What">{one.type}</Cell>
             <Cell of="Job">
@@ -54,9 +58,4 @@ export function PastEntries({ around, at, parameters }: PastEntriesProps) {
       </Table>
     </section>
   )
-}
-
-function clockText(at: number): string {
-  const date = new Date(at)
-  return `${date.toLocaleTimeString('en-GB')}.${String(date.getMilliseconds()).padStart(3, '0')}`
 }
