@@ -32,6 +32,7 @@ import { OPERATIONS, pathOf } from '../../protocol/index.ts'
 import { elapsedMs, setServerTime } from './clock.ts'
 import { isLinkPage } from './route.ts'
 import { keepToken, linkToken, token, tokenAsked } from './session.ts'
+import { taggedFetch } from './tagged-fetch.ts'
 
 /** As JSON has it: a time is a text. */
 export type InJson<T> = T extends Date
@@ -164,7 +165,7 @@ async function reach(
   const used = tokenInUse()
   try {
     // Relative to the page, wherever the server is mounted.
-    const response = await fetch(`..${path}${isGet && query !== '' ? `?${query}` : ''}`, {
+    const response = await taggedFetch(`..${path}${isGet && query !== '' ? `?${query}` : ''}`, {
       method: operation.method,
       headers: {
         ...(isGet ? ageTaken() : { 'content-type': 'application/json' }),

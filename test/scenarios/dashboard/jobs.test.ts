@@ -527,6 +527,29 @@ describe('a pipeline', () => {
   })
 })
 
+it('a job of 1 MB is sent once while nothing happens to it, and one that is over is rarely asked for', async () => {
+  const { page, go } = await openPage()
+  const statuses: number[] = []
+  let requests = 0
+  page.on('response', (response) => {
+    if (response.url().includes('/v1/jobs/')) requests += 1
+    if (/\/v1\/jobs\/[^/?]+$/.test(response.url())) statuses.push(response.status())
+  })
+  const { id } = await pawl.submit(note, 'x'.repeat(1_000_000), { hold: true })
+  await go(`job?id=${id}`)
+  await expect.poll(() => statuses.length, { timeout: 20_000 }).toBeGreaterThan(2)
+  expect(statuses).toEqual([200, ...statuses.slice(1).map(() => 304)])
+  await page.getByText('of 1,000,002 characters are shown').waitFor()
+  await pawl.cancel(id, { by: 'grace', reason: 'too large' })
+  await page.locator('.title .state-FAILED').waitFor()
+  // It is over: asked for once more, and then not for a while.
+  await page.getByText('grace: too large').first().waitFor()
+  const before = requests
+  await page.waitForTimeout(6_000)
+  expect(requests - before).toBeLessThanOrEqual(2)
+  await page.close()
+})
+
 it('a job of 1 MB of harmful text is shown in less than a second, and all of it when it is asked for', async () => {
   const { page, faults, go } = await openPage()
   const began = performance.now()

@@ -9,7 +9,7 @@ import type { AnswerOf } from '../api.ts'
 import { call } from '../api.ts'
 import { serverNow } from '../clock.ts'
 import { commandLine } from '../command-line.ts'
-import { useLive } from '../live.ts'
+import { RARELY_MS, useLive, UsualPause } from '../live.ts'
 import { CopyButton, JobLink, Problem, State, Text, Time, Waiting } from '../parts.tsx'
 import type { RouteParameters } from '../route.ts'
 import { goTo, linkTo } from '../route.ts'
@@ -42,8 +42,13 @@ export function JobView({ parameters }: { readonly parameters: RouteParameters }
     const before = last.current
     // Of a job to which nothing happened, the history is the same, and so is what it accepts.
     const isSame = before !== null && isAsBefore(before.job, job)
+    const isOver = job.completedAt !== null
     const [why, history, accepted] = await Promise.all([
-      may('jobs.explain') ? call('jobs.explain', { job: id }, ended) : null,
+      isSame && isOver
+        ? before.why
+        : may('jobs.explain')
+          ? call('jobs.explain', { job: id }, ended)
+          : null,
       isSame
         ? { items: before.history }
         : may('jobs.history')
@@ -58,7 +63,10 @@ export function JobView({ parameters }: { readonly parameters: RouteParameters }
     last.current = { job, why, history: history.items, accepted }
     return last.current
   }
-  const { data, problem } = useLive(`${id} ${limit} ${after ?? ''}`, look)
+  const known = last.current?.job
+  const isOver = known?.id === id && known.completedAt !== null
+  const pause = isOver ? RARELY_MS : undefined
+  const { data, problem } = useLive(`${id} ${limit} ${after ?? ''}`, look, pause)
   const shown = data ?? (last.current?.job.id === id ? last.current : null)
   if (shown === null) return problem === null ? <Waiting /> : <Problem problem={problem} />
   const { job, history } = shown
@@ -67,7 +75,7 @@ export function JobView({ parameters }: { readonly parameters: RouteParameters }
     setLimit(MOST_HISTORY)
   }
   return (
-    <>
+    <UsualPause.Provider value={isOver ? RARELY_MS : undefined}>
       <Problem problem={problem} />
       <Title of={shown} />
       <WhyPart why={shown.why} />
@@ -102,7 +110,7 @@ export function JobView({ parameters }: { readonly parameters: RouteParameters }
           )}
         </div>
       </Part>
-    </>
+    </UsualPause.Provider>
   )
 }
 
