@@ -11,7 +11,11 @@ interface KeptAnswer {
 
 let kept: KeptAnswer | null = null
 
-export async function taggedFetch(url: string, init: RequestInit): Promise<Response> {
+interface AskedInit extends RequestInit {
+  readonly headers: Readonly<Record<string, string>>
+}
+
+export async function taggedFetch(url: string, init: AskedInit): Promise<Response> {
   const known = kept?.url === url ? kept : null
   const tag = known === null ? {} : { 'if-none-match': known.tag }
   const response = await fetch(url, { ...init, headers: { ...init.headers, ...tag } })

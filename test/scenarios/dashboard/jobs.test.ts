@@ -53,6 +53,13 @@ const openPage = (isNarrow = false, url = served.url): Promise<OpenedPage> =>
 
 const filterField = (page: Page) => page.getByRole('combobox', { name: 'Filter' })
 
+async function keepView(page: Page, name: string): Promise<void> {
+  await page.getByRole('button', { name: 'Keep this view…' }).click()
+  await page.getByLabel('Name of the view').fill(name)
+  await page.keyboard.press('Enter')
+  await page.getByRole('link', { name, exact: true }).waitFor()
+}
+
 /** Presses Tab until it is there. */
 async function tabTo(page: Page, name: RegExp): Promise<void> {
   const seen: string[] = []
@@ -161,12 +168,6 @@ describe('the filter of jobs', () => {
 
   it('is kept by two tabs at once, and each shows what the other keeps', async () => {
     const context = await (browser as Browser).newContext()
-    const keep = async (page: Page, name: string): Promise<void> => {
-      await page.getByRole('button', { name: 'Keep this view…' }).click()
-      await page.getByLabel('Name of the view').fill(name)
-      await page.keyboard.press('Enter')
-      await page.getByRole('link', { name, exact: true }).waitFor()
-    }
     const [one, other] = [await context.newPage(), await context.newPage()]
     // The second is told of nothing, as one that was stopped by the browser is.
     await other.addInitScript(
@@ -175,8 +176,8 @@ describe('the filter of jobs', () => {
     await one.goto(`${served.url}#/jobs?type=mail`)
     await other.goto(`${served.url}#/jobs?type=note`)
     await other.getByRole('button', { name: 'Keep this view…' }).waitFor()
-    await keep(one, 'All mail')
-    await keep(other, 'All notes')
+    await keepView(one, 'All mail')
+    await keepView(other, 'All notes')
     await one.getByRole('link', { name: 'All notes' }).waitFor()
     await other.getByRole('link', { name: 'All mail' }).waitFor()
     await one.getByRole('button', { name: 'Remove the view All notes' }).click()
