@@ -3,8 +3,8 @@
  */
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { BulkReport } from '../../engine/index.ts'
-import type { Action, ActionField } from './action.ts'
-import { action, announcement, fieldValues, rateIn } from './action.ts'
+import type { Action, ActionField, Filled } from './action.ts'
+import { action, announcement, fieldsOf, fieldValues, rateIn } from './action.ts'
 import type { InJson } from './api.ts'
 import { call, follow, messageOf, NotReached } from './api.ts'
 import { commandLine } from './command-line.ts'
@@ -14,8 +14,6 @@ import { CopyButton, JobLink, Problem } from './parts.tsx'
 import { line, seen } from './safe-text.ts'
 import { actorName, keepName, may, reader } from './session.ts'
 
-type Filled = Readonly<Record<string, string>>
-
 export function ActionDialog() {
   const current = action.value
   return current === null ? null : <OpenDialog key={current.title} of={current} />
@@ -23,7 +21,7 @@ export function ActionDialog() {
 
 /** The input of the operation: what the action says, what was filled in, who, and why. */
 function inputOf(of: Action, filled: Filled): Record<string, unknown> {
-  const { rate, ...fields } = fieldValues(of.fields ?? [], filled)
+  const { rate, ...fields } = fieldValues(fieldsOf(of, filled), filled)
   const reason = (filled['reason'] ?? '').trim()
   const by = actorName.value.trim()
   return {
@@ -88,7 +86,7 @@ function OpenDialog({ of }: { readonly of: Action }) {
         <h2 id="action-title">{seen(of.title)}</h2>
         <p>{of.says}</p>
         {of.preview !== undefined && <Preview of={of} filled={filled} onTotal={setTotal} />}
-        {(of.fields ?? []).map((field) => (
+        {fieldsOf(of, filled).map((field) => (
           <FieldInput key={field.name} field={field} filled={filled} fill={fill} />
         ))}
         {of.isPlain !== true && <WhoAndWhy filled={filled} fill={fill} />}
@@ -252,9 +250,10 @@ function Preview({
     const ended = new AbortController()
     void (async () => {
       try {
+        const asked = JSON.parse(rest) as Filled
         const fields = fieldValues(
-          (of.fields ?? []).filter(({ name }) => name !== 'rate'),
-          JSON.parse(rest) as Filled,
+          fieldsOf(of, asked).filter(({ name }) => name !== 'rate'),
+          asked,
         )
         const input = { ...preview.input, ...fields }
         const found = await call(preview.operation, input as never, ended.signal)

@@ -16,8 +16,13 @@ export interface ActionField {
   readonly emptyIsNull?: boolean
   /** Left as it is, it is not sent. */
   readonly isEdited?: true
+  /** It is a property of this object, under this name. */
+  readonly within?: { readonly object: string; readonly name: string }
   readonly hint?: string
 }
+
+/** By the names of fields. */
+export type Filled = Readonly<Record<string, string>>
 
 export interface Action {
   readonly title: string
@@ -25,7 +30,8 @@ export interface Action {
   readonly says: string
   readonly operation: OperationName
   readonly input: Readonly<Record<string, unknown>>
-  readonly fields?: readonly ActionField[]
+  /** They may depend on what was filled in. */
+  readonly fields?: readonly ActionField[] | ((filled: Filled) => readonly ActionField[])
   /** It destroys something, or touches many jobs. */
   readonly isGrave?: boolean
   /** It is for many jobs: a preview says how many BEFORE it is done. */
@@ -50,14 +56,19 @@ export const action = signal<Action | null>(null)
 /** Said to readers who see it, and to those who hear it. */
 export const announcement = signal('')
 
+export function fieldsOf({ fields = [] }: Action, filled: Filled): readonly ActionField[] {
+  return typeof fields === 'function' ? fields(filled) : fields
+}
+
 export class FieldProblem extends Error {}
 
 /** What was filled in, as the operation takes it. */
 export function fieldValues(
   fields: readonly ActionField[],
-  given: Readonly<Record<string, string>>,
+  given: Filled,
 ): Record<string, unknown> {
   const values: Record<string, unknown> = {}
+  const objects = new Map<string, [name: string, value: unknown][]>()
   for (const field of fields) {
     const text = (given[field.name] ?? field.value ?? '').trim()
     if (text === '') {
@@ -65,8 +76,12 @@ export function fieldValues(
       continue
     }
     if (field.isEdited === true && text === field.value?.trim()) continue
-    values[field.name] = fieldValue(field, text)
+    const value = fieldValue(field, text)
+    const { within } = field
+    if (within === undefined) values[field.name] = value
+    else objects.set(within.object, [...(objects.get(within.object) ?? []), [within.name, value]])
   }
+  for (const [name, properties] of objects) values[name] = Object.fromEntries(properties)
   return values
 }
 

@@ -55,17 +55,17 @@ addEventListener('storage', ({ key }) => {
 })
 
 /** Whether what this browser keeps is what this page has. */
-let isKept = true
+let isStored = true
 
 /** They are read again first: another tab may have changed them, and not told this one yet. */
 function change(to: (views: readonly SavedView[]) => readonly SavedView[]): void {
-  saved.value = to(isKept ? kept() : saved.value).slice(-MOST)
+  saved.value = to(isStored ? kept() : saved.value).slice(-MOST)
   try {
     localStorage.setItem(PLACE, JSON.stringify(saved.value))
-    isKept = true
+    isStored = true
   } catch {
     // A browser that keeps nothing has them until the page is closed.
-    isKept = false
+    isStored = false
   }
 }
 

@@ -386,7 +386,12 @@ function SegmentPart({
   const { effects, streams } = shown.segment
   const names = effects.map(({ name }) => name)
   const offered =
-    shown.accepted === null ? [] : offeredActions(shown.accepted, names, seesPayloads() ? '' : null)
+    shown.accepted === null
+      ? []
+      : offeredActions(shown.accepted, names, {
+          input: seesPayloads() ? '' : null,
+          steps: new Map(),
+        })
   return (
     <div class="one-segment" role="region" aria-label={isOne ? 'Stage' : `Segment ${at}`}>
       <p>
