@@ -471,6 +471,25 @@ describe('a job', () => {
 })
 
 describe('a pipeline', () => {
+  it('has its stage and segment in the address, its name on the tab, and those of its stages in a queue', async () => {
+    const { page, go } = await openPage()
+    await go(`job?id=${shop.film}`)
+    await expect.poll(() => page.title()).toBe(`film ${shop.film} · Pawl`)
+    await page.getByRole('button', { name: /^render/ }).click()
+    await page.getByRole('button', { name: /^#4/ }).click()
+    await page.getByRole('region', { name: 'Segment 4' }).waitFor()
+    expect(page.url()).toMatch(/&stage=render&segment=4$/)
+    await page.reload()
+    await page.getByRole('region', { name: 'Segment 4' }).waitFor()
+    await page.getByRole('button', { name: /^sound/ }).click()
+    await page.getByRole('heading', { name: /^sound/ }).waitFor()
+    await page.goBack()
+    await page.getByRole('region', { name: 'Segment 4' }).waitFor()
+    await page.goto(`${served.url}#/queues?queue=gpu`)
+    await page.getByRole('cell', { name: 'render, segment 3' }).waitFor()
+    await page.close()
+  })
+
   it('is drawn, moved and made larger by mouse and keys, and follows what runs until it is moved', async () => {
     const { page, faults, go } = await openPage()
     await go(`job?id=${jobs.wide}`)

@@ -3,7 +3,7 @@
  */
 import type { ComponentChildren } from 'preact'
 import { Fragment } from 'preact'
-import { useRef, useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import { action } from '../action.ts'
 import type { AnswerOf } from '../api.ts'
 import { call } from '../api.ts'
@@ -13,7 +13,7 @@ import { RARELY_MS, useLive, UsualPause } from '../live.ts'
 import { CopyButton, JobLink, Problem, State, Text, Time, Waiting } from '../parts.tsx'
 import type { RouteParameters } from '../route.ts'
 import { goToJob, linkTo } from '../route.ts'
-import { json, seen } from '../safe-text.ts'
+import { json, line, seen } from '../safe-text.ts'
 import { may, seesPayloads } from '../session.ts'
 import { AttemptsPart, TimelinePart } from './attempts.tsx'
 import { HistoryPart } from './history.tsx'
@@ -67,6 +67,7 @@ export function JobView({ parameters }: { readonly parameters: RouteParameters }
   const isOver = known?.id === id && known.completedAt !== null
   const pause = isOver ? RARELY_MS : undefined
   const { data, problem } = useLive(`${id} ${limit} ${after ?? ''}`, look, pause)
+  useTitle(known?.id === id ? known.type : null, id)
   const shown = data ?? (last.current?.job.id === id ? last.current : null)
   if (shown === null) return problem === null ? <Waiting /> : <Problem problem={problem} />
   const { job, history } = shown
@@ -82,7 +83,7 @@ export function JobView({ parameters }: { readonly parameters: RouteParameters }
       <Facts job={job} />
       {job.stages.length > 0 && (
         <Part name="Stages">
-          <StagesPart job={id} stages={job.stages} />
+          <StagesPart job={id} stages={job.stages} parameters={parameters} />
         </Part>
       )}
       <Part name="Attempts">
@@ -94,7 +95,7 @@ export function JobView({ parameters }: { readonly parameters: RouteParameters }
         <HistoryPart id={id} items={history} />
         <div class="buttons">
           {after !== undefined && (
-            <a class="button" href={linkTo('job', { id })}>
+            <a class="button" href={linkTo('job', { ...parameters, after: null })}>
               From the beginning
             </a>
           )}
@@ -104,7 +105,10 @@ export function JobView({ parameters }: { readonly parameters: RouteParameters }
             </button>
           )}
           {history.length >= limit && limit >= MOST_HISTORY && (
-            <a class="button" href={linkTo('job', { id, after: String(history.at(-1)?.position) })}>
+            <a
+              class="button"
+              href={linkTo('job', { ...parameters, after: String(history.at(-1)?.position) })}
+            >
               What came after
             </a>
           )}
@@ -112,6 +116,13 @@ export function JobView({ parameters }: { readonly parameters: RouteParameters }
       </Part>
     </UsualPause.Provider>
   )
+}
+
+/** Of several tabs, each says of which job it is. */
+function useTitle(type: string | null, id: string): void {
+  useEffect(() => {
+    document.title = `${line(type ?? 'Job', 40)} ${line(id, 40)} · Pawl`
+  }, [type, id])
 }
 
 function isAsBefore(before: ShownJob, now: ShownJob): boolean {

@@ -51,9 +51,15 @@ export function stateOf({ state, isSuspended, attempt }: ShownSegment): string {
   return state === 'WAITING' && attempt > 0 ? 'RETRYING' : AS_OF_JOBS[state]
 }
 
-export function SegmentsPart({ job, stage }: { readonly job: string; readonly stage: ShownStage }) {
+interface SegmentsProps {
+  readonly job: string
+  readonly stage: ShownStage
+  readonly chosen: number | null
+  readonly onChoose: (segment: number) => void
+}
+
+export function SegmentsPart({ job, stage, chosen, onChoose }: SegmentsProps) {
   const [state, setState] = useState<SegmentState | ''>('')
-  const [chosen, setChosen] = useState<number | null>(null)
   const { name, segments } = stage
   if (segments === null || segments === 0) {
     return (
@@ -75,7 +81,7 @@ export function SegmentsPart({ job, stage }: { readonly job: string; readonly st
           <StateFilter of={stage} current={state} onChoose={setState} />
           <div class="columns">
             {state === '' ? (
-              <AllSegments job={job} stage={stage} chosen={chosen} onChoose={setChosen} />
+              <AllSegments job={job} stage={stage} chosen={chosen} onChoose={onChoose} />
             ) : (
               <SomeSegments
                 key={state}
@@ -83,7 +89,7 @@ export function SegmentsPart({ job, stage }: { readonly job: string; readonly st
                 stage={name}
                 state={state}
                 chosen={chosen}
-                onChoose={setChosen}
+                onChoose={onChoose}
               />
             )}
             {chosen === null && <Empty>Choose a segment to see what was tried.</Empty>}
