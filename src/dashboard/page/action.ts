@@ -8,11 +8,9 @@ import type { OperationName } from '../../protocol/index.ts'
 export interface ActionField {
   readonly name: string
   readonly label: string
-  /** A text, a JSON value, a whole number, a flag, or one of some. */
-  readonly kind: 'text' | 'json' | 'number' | 'flag' | readonly string[]
+  /** A text, a JSON value, a whole number, or one of some. */
+  readonly kind: 'text' | 'json' | 'number' | readonly string[]
   readonly value?: string
-  /** Left empty, it is not sent; with this, it is sent as null. */
-  readonly emptyIsNull?: boolean
   /** Left as it is, it is not sent. */
   readonly isEdited?: true
   readonly hint?: string
@@ -25,6 +23,8 @@ export interface Action {
   readonly operation: OperationName
   readonly input: Readonly<Record<string, unknown>>
   readonly fields?: readonly ActionField[]
+  /** What is still to be filled in, BEFORE it can be done; null: nothing. */
+  readonly lacks?: (values: Readonly<Record<string, unknown>>) => string | null
   /** It destroys something, or touches many jobs. */
   readonly isGrave?: boolean
   /** It is for many jobs: a preview says how many BEFORE it is done. */
@@ -38,8 +38,7 @@ export interface Action {
   }
   /** Events of this operation tell how far it is. */
   readonly progress?: OperationName
-  /** It takes no `by` and `reason`. */
-  readonly isPlain?: boolean
+  /** If its dialog is still open then. */
   readonly onDone?: (answer: unknown) => void
 }
 
@@ -51,6 +50,14 @@ export const announcement = signal('')
 
 export class FieldProblem extends Error {}
 
+/** Of an action on many jobs. */
+export const BULK_RATE: ActionField = {
+  name: 'rate',
+  label: 'Rate',
+  kind: 'text',
+  hint: 'Such as 10/s. Empty: as quickly as possible.',
+}
+
 /** What was filled in, as the operation takes it. */
 export function fieldValues(
   fields: readonly ActionField[],
@@ -59,10 +66,7 @@ export function fieldValues(
   const values: Record<string, unknown> = {}
   for (const field of fields) {
     const text = (given[field.name] ?? field.value ?? '').trim()
-    if (text === '') {
-      if (field.emptyIsNull === true) values[field.name] = null
-      continue
-    }
+    if (text === '') continue
     if (field.isEdited === true && text === field.value?.trim()) continue
     values[field.name] = fieldValue(field, text)
   }
@@ -70,7 +74,6 @@ export function fieldValues(
 }
 
 function fieldValue({ kind, label }: ActionField, text: string): unknown {
-  if (kind === 'flag') return text === 'true'
   if (kind === 'number') {
     if (/^-?\d+$/.test(text)) return Number(text)
     throw new FieldProblem(`${label} is a whole number.`)

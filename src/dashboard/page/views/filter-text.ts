@@ -99,9 +99,7 @@ function assertFits(word: FilterWord, value: string): void {
   if (word === 'state' && !STATES.includes(value.toUpperCase())) {
     throw new FieldProblem(`A state is one of ${STATES.join(', ')}.`)
   }
-  if (TIMES.has(WORDS[word]) && timeIn(value, 0) === null) {
-    throw new FieldProblem(`'${value}' is no time: 30m, 2h, 7d, today, or 2026-11-18T15:00.`)
-  }
+  if (TIMES.has(WORDS[word])) timeOf(value, 0)
 }
 
 export interface FilterPart {
@@ -146,8 +144,19 @@ export function filterText(parameters: RouteParameters): string {
     .join(' ')
 }
 
-/** Milliseconds since 1970. `now`: what '1h' and 'today' are measured from. Null: it is no time. */
+/** As `timeIn`. Throws `FieldProblem` for what is no time. */
+function timeOf(text: string, now: number): number {
+  const time = timeIn(text, now)
+  if (time !== null) return Math.max(0, time)
+  throw new FieldProblem(`'${text}' is no time: 30m, 2h, 7d, today, or 2026-11-18T15:00.`)
+}
+
+/**
+ * Milliseconds since 1970, as which digits alone are read. `now`: what '1h' and 'today' are measured from. Null: it is no
+ * time.
+ */
 export function timeIn(text: string, now: number): number | null {
+  if (/^\d{1,15}$/.test(text)) return Number(text)
   if (text === 'today') return new Date(now).setHours(0, 0, 0, 0)
   const [, count, unit] = /^(\d{1,6})\s*([mhdw])$/.exec(text) ?? []
   if (count !== undefined) return now - Number(count) * (UNITS[unit as string] as number)
@@ -155,15 +164,26 @@ export function timeIn(text: string, now: number): number | null {
   return Number.isNaN(time) ? null : time
 }
 
-/** What stands in the address, as the server takes it. */
+/**
+ * What stands in the address, as the server takes it. Throws `FieldProblem` for a part that cannot be read: without it, other
+ * jobs would be meant.
+ */
 export function filterIn(parameters: RouteParameters, now: number): AskedJobs {
   const filter: Record<string, unknown> = {}
   for (const name of Object.values(WORDS)) {
     const value = parameters[name]
     if (value === undefined || value === '') continue
-    const time = TIMES.has(name) ? timeIn(value, now) : null
-    if (!TIMES.has(name)) filter[name] = value
-    else if (time !== null) filter[name] = Math.max(0, time)
+    filter[name] = TIMES.has(name) ? timeOf(value, now) : value
   }
   return filter
+}
+
+/** What is wrong with the filter in the address; null: nothing. */
+export function filterFault(parameters: RouteParameters): string | null {
+  try {
+    filterIn(parameters, 0)
+    return null
+  } catch (error) {
+    return (error as FieldProblem).message
+  }
 }

@@ -3,13 +3,13 @@
  * jobs of one are read when it is opened.
  */
 import { useState } from 'preact/hooks'
-import type { Action, ActionField } from '../action.ts'
-import { action } from '../action.ts'
+import type { Action } from '../action.ts'
+import { action, BULK_RATE } from '../action.ts'
 import type { AnswerOf } from '../api.ts'
 import { call, messageOf } from '../api.ts'
 import { countText } from '../duration-text.ts'
 import { useLive } from '../live.ts'
-import { Cell, Empty, JobLink, Problem, Table, Text, Time, Waiting } from '../parts.tsx'
+import { Cell, Empty, JobLink, Problem, Row, Table, Text, Time, Waiting } from '../parts.tsx'
 import { linkTo } from '../route.ts'
 import { json } from '../safe-text.ts'
 import { may } from '../session.ts'
@@ -125,13 +125,6 @@ function GroupCard({ group }: { readonly group: ErrorGroup }) {
   )
 }
 
-const RATE: ActionField = {
-  name: 'rate',
-  label: 'Rate',
-  kind: 'text',
-  hint: 'Such as 10/s. Empty: as quickly as possible.',
-}
-
 /** What is to be done to a group, or to all. */
 interface Selected {
   readonly fingerprint: string | null
@@ -167,7 +160,7 @@ function manyAction(kind: 'redrive' | 'discard', { fingerprint, count, title }: 
       count > MOST_DRY
         ? { operation: 'bulk.preview', input: filter }
         : { operation: `quarantine.${kind}`, input: dryRunOf(fingerprint) },
-    fields: [RATE],
+    fields: [BULK_RATE],
   }
 }
 
@@ -184,7 +177,7 @@ function editAction({ fingerprint, title }: Selected): Action {
     input: fingerprint === null ? { all: true } : { fingerprint },
     isGrave: true,
     preview: { operation: 'quarantine.redrive', input: dryRunOf(fingerprint) },
-    fields: [{ name: 'input', label: 'Input of each', kind: 'json', hint: 'JSON.' }, RATE],
+    fields: [{ name: 'input', label: 'Input of each', kind: 'json', hint: 'JSON.' }, BULK_RATE],
   }
 }
 
@@ -226,7 +219,7 @@ function Samples({ fingerprint }: { readonly fingerprint: string }) {
   return (
     <Table label="Some of the jobs" columns={['Job', 'Type', 'Submitted', 'Error', 'Actions']}>
       {data.jobs.map((one) => (
-        <tr role="row" key={one.id}>
+        <Row key={one.id}>
           <Cell of="Job">
             <JobLink id={one.id} />
           </Cell>
@@ -238,7 +231,7 @@ function Samples({ fingerprint }: { readonly fingerprint: string }) {
           </Cell>
           <Cell of="Error">{one.error === null ? '–' : <Text text={one.error.message} />}</Cell>
           <Cell of="Actions">{may('jobs.retry') ? <EditButton job={one} /> : '–'}</Cell>
-        </tr>
+        </Row>
       ))}
     </Table>
   )
