@@ -67,20 +67,28 @@ export function isWord(word: string): word is FilterWord {
   return Object.hasOwn(WORDS, word)
 }
 
-/** Throws `FieldProblem` for what is none. */
+/** Throws `FieldProblem` for what is none, and for what would be left out. */
 export function typedFilter(text: string): TypedFilter {
   const parameters: Record<string, string> = {}
-  let id = ''
-  for (const { word, value } of partsIn(text)) {
-    if (word === 'id' || word === '') id = value
-    else if (!isWord(word))
-      throw new FieldProblem(`'${word}' is nothing that jobs are filtered by.`)
+  const ids: string[] = []
+  for (const { word, value, from } of partsIn(text)) {
+    if (word === 'id' || word === '') ids.push(value)
+    // An id may have a colon in it.
+    else if (!isWord(word)) ids.push(`${text.slice(from, from + word.length)}:${value}`)
     else if (value === '')
       throw new FieldProblem(`What ${word}? Such as ${word}:${exampleOf(word)}`)
+    else if (WORDS[word] in parameters)
+      throw new FieldProblem(`There are two of ${word}: jobs are filtered by one.`)
     else {
       assertFits(word, value)
       parameters[WORDS[word]] = word === 'state' ? value.toUpperCase() : value
     }
+  }
+  const [id = '', ...others] = ids
+  if (others.length > 0 || (id !== '' && Object.keys(parameters).length > 0)) {
+    throw new FieldProblem(
+      `'${id}' is taken as the id of a job, which stands alone. Jobs are filtered by ${Object.keys(WORDS).join(', ')}.`,
+    )
   }
   // In one order, whatever the one in which they were typed: the same filter has one address.
   const ordered = Object.values(WORDS).filter((name) => name in parameters)
