@@ -87,7 +87,10 @@ function FilteredJobs({ parameters }: { readonly parameters: RouteParameters }) 
 }
 
 /** The link that led to another page goes with the page before: the focus is on the new one, AFTER it is there. */
-function usePageFocus(after: string | undefined, isThere: boolean): RefObject<HTMLDivElement | null> {
+function usePageFocus(
+  after: string | undefined,
+  isThere: boolean,
+): RefObject<HTMLDivElement | null> {
   const place = useRef<HTMLDivElement>(null)
   const shown = useRef(after)
   useEffect(() => {
