@@ -109,13 +109,35 @@ it('gives all of a group another input, after a dry run', async () => {
   const ids = await fail('three.example', 2)
   const group = groupOf(page, 'three.example')
   await group.getByRole('button', { name: 'Edit input…' }).click()
-  await page.locator('.preview', { hasText: '2 jobs match' }).waitFor()
+  await page.getByText('Write the input that each of them gets.').waitFor()
+  expect(await submitButton(page).isDisabled()).toBe(true)
   await page.getByLabel('Input of each').fill('{"to": "all@fixed.example"}')
+  await page.locator('.preview', { hasText: '2 jobs match' }).waitFor()
   await submitButton(page).click()
   await page.getByText('done to 2 of 2 jobs').waitFor()
   for (const id of ids) {
     expect(await pawl.handle(id, mail).result({ timeout: '20s' })).toBe('all@fixed.example')
   }
+  await page.close()
+})
+
+it('gives a group another input at a rate, shows how far it is, and stops where it is told to', async () => {
+  const { page, faults } = await openQuarantine()
+  await fail('seven.example', 6)
+  const group = groupOf(page, 'seven.example')
+  await group.getByRole('button', { name: 'Edit input…' }).click()
+  await page.getByLabel('Input of each').fill('{"to": "some@fixed.example"}')
+  await page.getByLabel('Rate').fill('2/1s')
+  await submitButton(page).click()
+  await page.getByText(/^[1-5] of 6 are done/).waitFor()
+  await page.getByRole('button', { name: 'Stop here' }).click()
+  await page.getByText('What was done stays, the rest is as it was.').waitFor()
+  const { states } = await pawl.counts({ type: mail.name })
+  // Longer than its rate takes for all of them.
+  await new Promise((resolve) => setTimeout(resolve, 3_000))
+  expect((await pawl.counts({ type: mail.name })).states.QUARANTINED).toBe(states.QUARANTINED)
+  await group.getByRole('heading', { name: /^[1-5] ×/ }).waitFor()
+  expect(faults).toEqual([])
   await page.close()
 })
 

@@ -174,10 +174,12 @@ function editAction({ fingerprint, title }: Selected): Action {
     title: `Edit the input of ${title}, and retry them`,
     says: 'Each gets this input in place of its own, and is tried again with a fresh budget.',
     operation: 'quarantine.redrive',
+    progress: 'quarantine.redrive.events',
     input: fingerprint === null ? { all: true } : { fingerprint },
     isGrave: true,
     preview: { operation: 'quarantine.redrive', input: dryRunOf(fingerprint) },
     fields: [{ name: 'input', label: 'Input of each', kind: 'json', hint: 'JSON.' }, BULK_RATE],
+    lacks: ({ input }) => (input === undefined ? 'Write the input that each of them gets.' : null),
   }
 }
 
@@ -197,7 +199,7 @@ function Buttons({ of }: { readonly of: Selected }) {
           Retry {which}…
         </button>
       )}
-      {may('quarantine.redrive') && !isAll && (
+      {may('quarantine.redrive.events') && !isAll && (
         <button type="button" onClick={opening(editAction(of))}>
           Edit input…
         </button>
