@@ -37,8 +37,13 @@ function exactly(time: TimeValue): string {
   return time === null ? '' : timeText(time)
 }
 
+/** `exact`: as it is recorded, where that says more. */
+function jsonText(value: unknown, exact: string | undefined): string | null {
+  return exact ?? (value === undefined ? null : JSON.stringify(value))
+}
+
 export function jobFacts(styles: Styles, job: JobInfo): string {
-  const { stages, effects, waits } = job
+  const { stages, effects, waits, exact = {} } = job
   const facts: (readonly [name: string, value: unknown])[] = [
     ['job', job.id],
     ['type', job.version === 1 ? job.type : `${job.type} (version ${job.version})`],
@@ -47,8 +52,8 @@ export function jobFacts(styles: Styles, job: JobInfo): string {
     ['key', job.key],
     ['group', job.group],
     ['tags', job.tags.join(', ')],
-    ['input', job.input === undefined ? null : JSON.stringify(job.input)],
-    ['output', job.output === undefined ? null : JSON.stringify(job.output)],
+    ['input', jsonText(job.input, exact.input)],
+    ['output', jsonText(job.output, exact.output)],
     ['error', job.lastError],
     ['tries', job.attempt],
     [
@@ -67,7 +72,7 @@ export function jobFacts(styles: Styles, job: JobInfo): string {
     ['parent', job.parent],
     ['rerun of', job.rerunOf],
     ['steps', job.steps.join(', ')],
-    ['progress', job.progress],
+    ['progress', exact.progress ?? job.progress],
     ...waits.map((wait) => ['waits', plainText(wait)] as const),
     ...effects.map(({ name, state }) => ['effect', `${name} ${state}`] as const),
   ]

@@ -3,6 +3,7 @@
  */
 import { readFileSync } from 'node:fs'
 import { toMs } from '../definition/duration.ts'
+import { inexactFault } from '../definition/index.ts'
 import { systemClock } from '../store/clock.ts'
 import { WrongUsage } from './failure.ts'
 
@@ -52,6 +53,14 @@ export function durationFrom(text: string, what: string): string | number {
 /** `@file` and `@-`, which is stdin, are read. */
 export function jsonFrom(text: string, what: string): unknown {
   const source = text.startsWith('@') ? textAt(text.slice(1), what) : text
+  const value = parsed(source, text, what)
+  const fault = inexactFault(source, what)
+  if (fault !== null) throw new WrongUsage(fault)
+  return value
+}
+
+/** `text`: as it was typed. */
+function parsed(source: string, text: string, what: string): unknown {
   try {
     return JSON.parse(source)
   } catch (error) {
@@ -64,7 +73,8 @@ export function jsonFrom(text: string, what: string): unknown {
 
 function textAt(path: string, what: string): string {
   try {
-    return readFileSync(path === '-' ? 0 : path, 'utf8')
+    // Bytes that are no UTF-8 are refused, and not replaced.
+    return new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(path === '-' ? 0 : path))
   } catch (error) {
     throw new WrongUsage(`${what} cannot be read: ${(error as Error).message}`)
   }

@@ -77,6 +77,8 @@ export {
 } from './job-spec.ts'
 export type { OptionNames } from './known-options.ts'
 export { KnownOptions, shown } from './known-options.ts'
+export type { ExactTexts } from './exact-json.ts'
+export { carriedFault, exactPart, inexactFault, inexactWords, jsonWith } from './exact-json.ts'
 export { fromJson, toJson, UnreadablePayload, UnserializableValue } from './json-value.ts'
 export { assertFits } from './json-schema.ts'
 export type {

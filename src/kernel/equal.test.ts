@@ -37,4 +37,14 @@ describe('the same content', () => {
     expect(sameText('no json', 'no json')).toBe(true)
     expect(sameText('no json', '{}')).toBe(false)
   })
+
+  it('of texts goes by the digits of numbers that JavaScript cannot hold', () => {
+    const [one, other] = ['9007199254740993', '9007199254740992']
+    expect(sameText(`{"id":${one}}`, `{"id":${other}}`)).toBe(false)
+    expect(sameText(`[${one},${other}]`, `[${other},${one}]`)).toBe(false)
+    expect(sameText(`{"id":${one},"b":1}`, `{ "b":1, "id": ${one} }`)).toBe(true)
+    expect(sameText(`{"id":${one},"b":1}`, `{ "b":1, "id": "${one}" }`)).toBe(false)
+    expect(sameText(`[1e400, ${other}]`, `[1e400,${other}]`)).toBe(true)
+    expect(sameText('[1e400]', '[1e401]')).toBe(false)
+  })
 })

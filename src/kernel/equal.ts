@@ -1,4 +1,6 @@
-/** Whether two JSON-like values say the same, whatever the order of their fields. */
+/** Whether two JSON-like values, or the texts of two, say the same, whatever the order of their fields. */
+import { inexactNumber, withTextsForInexact } from './inexact-number.ts'
+
 export function sameContent(a: unknown, b: unknown): boolean {
   if (a === b) return true
   if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false
@@ -14,7 +16,10 @@ export function sameContent(a: unknown, b: unknown): boolean {
 export function sameText(a: string, b: string): boolean {
   if (a === b) return true
   try {
-    return sameContent(JSON.parse(a), JSON.parse(b))
+    if (!sameContent(JSON.parse(a), JSON.parse(b))) return false
+    // Two ids that differ beyond 2 ** 53 are read as the same number.
+    if (inexactNumber(a) === null && inexactNumber(b) === null) return true
+    return sameContent(JSON.parse(withTextsForInexact(a)), JSON.parse(withTextsForInexact(b)))
   } catch {
     return false
   }

@@ -48,7 +48,7 @@ const FRAME = /^\s*at (?:async )?(?:(.+?) \()?([^()\s]+?)(?::\d+)?(?::\d+)?\)?$/
 /** Function and file of the first frame: 'charge pay.ts'. Empty if there is none. */
 export function placeOf(stack: string | null): string {
   const [, called = '', file = ''] = FRAME.exec(stack ?? '') ?? []
-  const name = file.split(/[/\\]/).at(-1) ?? ''
+  const name = file.split(/[/\\]/).at(-1) as string
   return `${called} ${name.split('?')[0]}`.trim()
 }
 

@@ -22,6 +22,8 @@ export { errorFingerprint, errorOf, fingerprintOf, whyGivenUp } from './error-fi
 export type { Guard, Reads } from './guards.ts'
 export { noReads } from './guards.ts'
 export { calleeId, childId, tickId } from './ids.ts'
+export type { InexactNumber, JsonScan } from './inexact-number.ts'
+export { inexactNumber, scanJson } from './inexact-number.ts'
 export * from './invariants/index.ts'
 export { keepsKey } from './keys.ts'
 export * from './limits.ts'

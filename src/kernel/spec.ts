@@ -30,6 +30,7 @@ import {
   fieldsOf,
   flag,
   fromOne,
+  keyText,
   listOf,
   name,
   oneOf,
@@ -122,13 +123,14 @@ const sharedPolicy: Kind = (value) => {
   return wrong
 }
 
+const stageName = keyText(LIMITS.nameChars)
 const anyText = text(LIMITS.nameChars)
 const anyTextOrNull = orNull(anyText)
 const prerequisites = listOf(anyText, LIMITS.prerequisites)
 const tolerance = between(0, LIMITS.tolerate)
 
 const stageSpec = record<StageSpec>({
-  name: (stage) => anyText(stage.name),
+  name: (stage) => stageName(stage.name),
   after: (stage) => prerequisites(stage.after),
   each: (stage) => anyTextOrNull(stage.each),
   onFailure: (stage) => flag(stage.onFailure),
@@ -142,7 +144,7 @@ const delay = between(0, LIMITS.delayMs)
 const within = orNull(between(1, LIMITS.delayMs))
 const retain = orNull(between(0, LIMITS.delayMs))
 const timeOrNull = orNull(time)
-const keyOrNull = orNull(text(LIMITS.keyChars))
+const keyOrNull = orNull(keyText(LIMITS.keyChars))
 const nameOrNull = orNull(name)
 const reasonText = text(LIMITS.reasonChars)
 const tagList = listOf(name, LIMITS.tags)

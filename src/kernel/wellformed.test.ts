@@ -9,6 +9,7 @@ import {
   between,
   count,
   flag,
+  keyText,
   listOf,
   malformed,
   name,
@@ -179,6 +180,12 @@ const KINDS: readonly { of: string; kind: Kind; good: unknown[]; bad: unknown[] 
     bad: [-1, 0.5, LATEST_TIME_MS + 1, Infinity, '1'],
   },
   { of: 'a flag', kind: flag, good: [true, false], bad: [0, 'true', null] },
+  {
+    of: 'a key',
+    kind: keyText(3),
+    good: ['', 'abc', '\u202E😀', '\u2028'],
+    bad: ['abcd', 3, 'a\0', '\uDC00a', 'a\uD800'],
+  },
   { of: 'a text', kind: text(3), good: ['', 'abc'], bad: ['abcd', 3] },
   {
     of: 'a payload',

@@ -17,8 +17,10 @@ export const name: Kind = (value) => {
   if (typeof value !== 'string' || value.length === 0 || value.length > LIMITS.nameChars) {
     return `a text of 1 to ${LIMITS.nameChars} characters`
   }
-  return isWritable(value) ? null : 'a text without U+0000 and without halves of characters'
+  return isWritable(value) ? null : WRITABLE
 }
+
+const WRITABLE = 'a text without U+0000 and without halves of characters'
 
 /** Node has it, the library that we compile against does not. */
 interface Checked {
@@ -41,6 +43,15 @@ export const time: Kind = (value) =>
     : 'a time: whole milliseconds since 1970'
 
 export const flag: Kind = (value) => (typeof value === 'boolean' ? null : 'true or false')
+
+/** By which something is found: as a name, and as long as it says. */
+export function keyText(most: number): Kind {
+  return (value) => {
+    if (typeof value !== 'string' || value.length > most)
+      return `a text of at most ${most} characters`
+    return isWritable(value) ? null : WRITABLE
+  }
+}
 
 export function text(most: number): Kind {
   return (value) =>

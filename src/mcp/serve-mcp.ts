@@ -3,7 +3,7 @@
  * operations of the catalogue. It reads, and changes nothing, unless it is told to. Requests are answered as they are done.
  */
 import type { Readable, Writable } from 'node:stream'
-import { InvalidDefinition, KnownOptions } from '../definition/index.ts'
+import { inexactFault, InvalidDefinition, KnownOptions } from '../definition/index.ts'
 import { accessTo } from '../engine/engine-access.ts'
 import type { Pawl } from '../engine/index.ts'
 import type { OperationContext } from '../operations/index.ts'
@@ -105,7 +105,9 @@ class McpSession {
       return this.#refuse(isRequest ? id : null, INVALID_REQUEST, 'There is no method.')
     }
     const given = isObject(params) ? params : {}
-    if (isRequest) await this.#request(id, method, given)
+    const fault = method === 'tools/call' ? inexactFault(line as string, 'The call') : null
+    if (isRequest && fault !== null) this.#refuse(id, INVALID_PARAMS, fault)
+    else if (isRequest) await this.#request(id, method, given)
     else if (method === 'notifications/cancelled') {
       this.#running.get(given['requestId'] as RequestId)?.abort(CANCELLED)
     }

@@ -1,8 +1,9 @@
 /**
  * What the operations on one job do.
  */
-import type { AnyMessage } from '../definition/index.ts'
+import type { AnyMessage, ExactTexts } from '../definition/index.ts'
 import {
+  exactPart,
   fromJson,
   InvalidDefinition,
   isPipeline,
@@ -17,7 +18,7 @@ import { ResultTimeout, UnknownJob } from '../engine/index.ts'
 import { isFinal, PawlError } from '../kernel/index.ts'
 import type { OperationInput, OperationName } from '../protocol/index.ts'
 import { nowUs } from '../store/clock.ts'
-import type { PositionedEntry } from '../store/index.ts'
+import type { Outcome, PositionedEntry } from '../store/index.ts'
 import type {
   EventFunctions,
   OperationContext,
@@ -51,6 +52,8 @@ interface JobResult {
   readonly state: string
   readonly isOver: boolean
   readonly result: unknown
+  /** Left out, unless JavaScript changed a number in the result. */
+  readonly exact?: ExactTexts<'result'>
   readonly error: { readonly code: string; readonly message: string } | null
 }
 
@@ -62,8 +65,10 @@ async function result(
   const handle = pawl.handle(job)
   const until = nowUs() / 1_000 + waitMs
   for (;;) {
-    const state = await handle.state()
-    if (isFinal(state) || state === 'QUARANTINED') return resultOf(handle, state)
+    const outcome = await engineOf(pawl).store.query({ kind: 'outcome', job })
+    if (outcome === null) throw new UnknownJob(job)
+    const { state } = outcome
+    if (isFinal(state) || state === 'QUARANTINED') return resultOf(pawl, handle, outcome)
     const leftMs = Math.ceil(until - nowUs() / 1_000)
     if (leftMs <= 0 || signal.aborted) return { state, isOver: false, result: null, error: null }
     await handle.result({ timeout: Math.min(leftMs, LOOK_MS) }).catch(() => undefined)
@@ -71,15 +76,28 @@ async function result(
 }
 
 /** What the job failed of is an answer, and no failure to answer. */
-async function resultOf(handle: Handle, state: string): Promise<JobResult> {
+async function resultOf(pawl: Pawl, handle: Handle, outcome: Outcome): Promise<JobResult> {
+  const { state } = outcome
   const isOver = state !== 'QUARANTINED'
   try {
-    return { state, isOver, result: (await handle.result()) ?? null, error: null }
+    const value = (await handle.result()) ?? null
+    const exact = await exactResult(pawl, handle.id, outcome)
+    return { state, isOver, result: value, ...exact, error: null }
   } catch (error) {
     if (!(error instanceof PawlError) || error.kind !== 'rejected') throw error
     if (error instanceof UnknownJob || error instanceof ResultTimeout) throw error
     return { state, isOver, result: null, error: { code: error.code, message: error.message } }
   }
+}
+
+/** That of a pipeline is put together from outputs of its segments. */
+async function exactResult(
+  pawl: Pawl,
+  job: string,
+  { output, last }: Outcome,
+): Promise<Pick<JobResult, 'exact'>> {
+  const text = last === null ? output : (await pawl.get(job))?.exact?.output
+  return exactPart({ result: text ?? null })
 }
 
 async function streamPage(
@@ -93,6 +111,7 @@ async function streamPage(
     values.map((value, i) => ({
       offset: offset + i,
       value: fromJson(value),
+      ...exactPart({ value }),
       attempt,
       at: new Date(at),
     })),

@@ -18,6 +18,7 @@ import {
   EXAMPLE_JOB,
   EXAMPLE_LISTED,
   EXAMPLE_REPORT,
+  exact,
   job,
   jobFilter,
   key,
@@ -112,7 +113,7 @@ const OTHER_OPERATIONS = {
     command: { words: 'at show', summary: 'Show a job as it was', positional: ['job'] },
     says: 'A job as it was at a moment. Say `time` or `position`.',
     input: object({ job }, pastMoment),
-    output: open({ id: name, type: name, state, submittedAt: date }),
+    output: open({ id: name, type: name, state, submittedAt: date }, { exact }),
     errors: ['UnknownJob', 'BeforeHistory', 'InvalidDefinition'],
     example: { input: { job: EXAMPLE_JOB, position: 12 }, output: EXAMPLE_LISTED },
   }),
@@ -252,7 +253,10 @@ const OTHER_OPERATIONS = {
       { schedule: name },
       { times: about('How many of its next times. Default 5.', whole(0, MOST_PER_PAGE)) },
     ),
-    output: open({ id: name, type: nullable(name), nextTimes: list(date, MOST_PER_PAGE) }),
+    output: open(
+      { id: name, type: nullable(name), nextTimes: list(date, MOST_PER_PAGE) },
+      { exact },
+    ),
     errors: ['UnknownSchedule'],
     example: {
       input: { schedule: 'nightly' },

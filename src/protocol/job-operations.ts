@@ -14,6 +14,7 @@ import {
   EXAMPLE_DATE,
   EXAMPLE_JOB,
   EXAMPLE_LISTED,
+  exact,
   failure,
   job,
   jobFilter,
@@ -26,6 +27,7 @@ import {
   nextPage,
   policy,
   state,
+  streamItem,
   TASK_STATES,
   time,
   typeOfStore,
@@ -50,7 +52,6 @@ const ofStream = {
   stage: choiceOfTask.stage,
   segment: choiceOfTask.segment,
 }
-
 export const JOB_OPERATIONS = {
   'jobs.submit': operation({
     path: '/v1/jobs',
@@ -126,15 +127,18 @@ export const JOB_OPERATIONS = {
     command: { words: 'show', summary: 'Show a job', positional: ['job'] },
     says: 'A job: what was asked for, where it stands, and what came of it.',
     input: object({ job }),
-    output: open({
-      id: name,
-      type: name,
-      state,
-      attempt: whole(0),
-      submittedAt: date,
-      completedAt: nullable(date),
-      error: failure,
-    }),
+    output: open(
+      {
+        id: name,
+        type: name,
+        state,
+        attempt: whole(0),
+        submittedAt: date,
+        completedAt: nullable(date),
+        error: failure,
+      },
+      { exact },
+    ),
     errors: ['UnknownJob'],
     example: { input: JOB, output: EXAMPLE_LISTED },
   }),
@@ -441,12 +445,17 @@ export const JOB_OPERATIONS = {
     command: { words: 'wait', summary: 'Wait for the end of a job', positional: ['job'] },
     says: 'What a job resulted in, once it is over or waits for a person: the answer may be held so long.',
     input: object({ job }, { waitMs }),
-    output: object({
-      state,
-      isOver: about('False: `waitMs` is over, or it waits for a person.', flag()),
-      result: about('Null: there is none.', anything()),
-      error: nullable(open({ code: text(LIMITS.nameChars), message: text(LIMITS.errorChars * 4) })),
-    }),
+    output: object(
+      {
+        state,
+        isOver: about('False: `waitMs` is over, or it waits for a person.', flag()),
+        result: about('Null: there is none.', anything()),
+        error: nullable(
+          open({ code: text(LIMITS.nameChars), message: text(LIMITS.errorChars * 4) }),
+        ),
+      },
+      { exact },
+    ),
     errors: ['UnknownJob', 'TooManyOpen', 'StoreClosed'],
     example: {
       input: { ...JOB, waitMs: 0 },
@@ -465,10 +474,7 @@ export const JOB_OPERATIONS = {
     says: 'What a handler emitted to a stream, from an offset on, page by page.',
     input: object({ job, stream: name }, { ...ofStream, limit }),
     output: object({
-      items: list(
-        open({ offset: whole(0), value: anything(), attempt: whole(1), at: date }),
-        MOST_PER_PAGE,
-      ),
+      items: list(streamItem, MOST_PER_PAGE),
       next: about('Give it as `from` to go on.', whole(0)),
       isEnd: about('There is no more now.', flag()),
     }),
@@ -494,7 +500,7 @@ export const JOB_OPERATIONS = {
     },
     says: 'Sends what a handler emits to a stream, until the job is over. Goes on by `Last-Event-ID`, which is an offset.',
     input: object({ job, stream: name }, ofStream),
-    output: open({ offset: whole(0), value: anything(), attempt: whole(1), at: date }),
+    output: streamItem,
     errors: ['UnknownJob', 'InvalidDefinition', 'StoreClosed', 'TooManyOpen'],
     example: {
       input: { ...JOB, stream: 'log' },

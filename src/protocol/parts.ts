@@ -152,6 +152,17 @@ export const listedJob = open({
   error: failure,
 })
 
+/** Beside properties of users: their texts. */
+export const exact = about(
+  'The JSON of these properties as it is recorded, each a text, where JavaScript would change a number in it. Left out: there is none.',
+  open({}),
+)
+
+export const streamItem = open(
+  { offset: whole(0), value: anything(), attempt: whole(1), at: date },
+  { exact },
+)
+
 /** As the type of this name in `pawl/store`. */
 export function typeOfStore<T>(typeName: string): ReturnType<typeof anything<T>> {
   return about(`As the type \`${typeName}\` of \`pawl/store\`.`, anything<T>())

@@ -90,10 +90,13 @@ export function object<R extends Properties, O extends Properties = NoProperties
 }
 
 /** With these properties and others: for what the server gives, which may come to have more. */
-export function open<R extends Properties>(required: R): SchemaOf<ObjectOf<R, NoProperties>> {
+export function open<R extends Properties, O extends Properties = NoProperties>(
+  required: R,
+  optional: O = {} as O,
+): SchemaOf<ObjectOf<R, O>> {
   return {
     type: 'object',
-    properties: required,
+    properties: { ...required, ...optional },
     required: Object.keys(required),
     additionalProperties: true,
   }

@@ -125,7 +125,7 @@ async function answer(
   if (page !== null) return page
   const { operation, caller, parameters } = admit(parts, tokens, request, url)
   const { limits } = terms
-  const given = await inputOf(request, operation, parameters, url.searchParams, limits.bodyBytes)
+  const given = await inputOf(request, operation, parameters, url, limits.bodyBytes)
   const permit = new Permit(parts, caller, operation)
   const input = await permit.admit(given)
   const isShort = operation.kind === 'call' || operation.kind === 'text'

@@ -7,6 +7,7 @@
 import type { Contract, Duration, JobDefinition, RunContext } from '../definition/index.ts'
 import {
   handle,
+  inexactFault,
   InvalidDefinition,
   KnownOptions,
   RetryAfter,
@@ -151,11 +152,20 @@ async function answerIn(response: Response): Promise<PushAnswer> {
     if (bytes > MOST_BYTES) throw pushFailed(`The answer is larger than ${MOST_BYTES} bytes.`)
     chunks.push(chunk)
   }
+  const [text, answer] = parsedAnswer(Buffer.concat(chunks))
+  if (typeof answer !== 'object' || answer === null) return {}
+  const fault = inexactFault(text, 'The answer')
+  if (fault !== null) throw pushFailed(fault, 'InexactNumber')
+  return answer
+}
+
+/** Null: it is no JSON. */
+function parsedAnswer(bytes: Uint8Array): readonly [text: string, answer: unknown] {
   try {
-    const answer = JSON.parse(Buffer.concat(chunks).toString('utf8')) as unknown
-    return typeof answer === 'object' && answer !== null ? answer : {}
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+    return [text, JSON.parse(text)]
   } catch {
-    return {}
+    return ['', null]
   }
 }
 

@@ -10,6 +10,8 @@ import { RequestRefused } from './errors.ts'
 /** Of the views of jobs: what any JSON value may stand in, and texts that may quote one. */
 const VALUES = new Set(['input', 'output', 'result', 'value', 'metadata', 'progress', 'schema'])
 const TEXTS = new Set(['message', 'lastError', 'stack', 'reason', 'why', 'ask', 'lines'])
+/** What values are read from, word for word. */
+const EXACT = 'exact'
 /** Reasons of an explanation that say nothing but what the engine knows. */
 const OWN_WORDS = new Set([
   'held',
@@ -38,8 +40,9 @@ export function withoutPayloads(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutPayloads)
   if (typeof value !== 'object' || value === null || value instanceof Date) return value
   const isOwn = 'what' in value && OWN_WORDS.has(value.what as string)
+  const { [EXACT]: _, ...fields } = value as Readonly<Record<string, unknown>>
   return Object.fromEntries(
-    Object.entries(value).map(([name, one]) => {
+    Object.entries(fields).map(([name, one]) => {
       if (name === 'entry' && one !== null) return [name, entryWithoutPayloads(one as Entry)]
       if (VALUES.has(name)) return [name, null]
       const isText = TEXTS.has(name) && !(isOwn && name === 'message')

@@ -2,6 +2,8 @@
  * Makes the input of an operation from a request: its path, and its query or its body. Everything is bounded and checked
  * BEFORE the operation sees it.
  */
+import { inexactWords } from '../definition/index.ts'
+import { scanJson } from '../kernel/index.ts'
 import type { JsonSchema, Operation } from '../protocol/index.ts'
 import { misfit } from '../protocol/index.ts'
 import { RequestRefused } from './errors.ts'
@@ -16,13 +18,13 @@ export async function inputOf(
   request: IncomingCall,
   operation: Operation,
   fromPath: Parameters,
-  search: URLSearchParams,
+  url: URL,
   mostBytes: number,
 ): Promise<Readonly<Record<string, unknown>>> {
   const given =
     operation.method === 'GET'
-      ? queryOf(operation, search)
-      : await bodyOf(request, search, mostBytes)
+      ? queryOf(operation, url)
+      : await bodyOf(request, url.searchParams, mostBytes)
   for (const name of Object.keys(fromPath)) {
     if (!Object.hasOwn(given, name)) continue
     throw invalid(`\`${name}\` stands in the path, and must not be given a second time.`)
@@ -37,9 +39,10 @@ function invalid(detail: string): RequestRefused {
   return new RequestRefused('InvalidInput', detail)
 }
 
-function queryOf({ input }: Operation, search: URLSearchParams): Record<string, unknown> {
+function queryOf({ input }: Operation, url: URL): Record<string, unknown> {
+  if (!isText(url.search)) throw invalid('The query is no text: its bytes are no UTF-8.')
   const given: Record<string, unknown> = {}
-  for (const [name, value] of search) {
+  for (const [name, value] of url.searchParams) {
     if (Object.hasOwn(given, name)) throw invalid(`\`${name}\` is given twice: write it once.`)
     const schema = input.properties?.[name]
     Object.defineProperty(given, name, {
@@ -48,6 +51,16 @@ function queryOf({ input }: Operation, search: URLSearchParams): Record<string, 
     })
   }
   return given
+}
+
+/** `URLSearchParams` would replace what is none. */
+function isText(encoded: string): boolean {
+  try {
+    decodeURIComponent(encoded)
+    return true
+  } catch {
+    return false
+  }
 }
 
 /** A text that is no number or flag stays a text, and the check says what to write. */
@@ -110,42 +123,20 @@ function tooLarge(mostBytes: number): RequestRefused {
 }
 
 function parsed(text: string): unknown {
-  if (depthOf(text) > DEEPEST) {
+  const { depth, inexact } = scanJson(text)
+  if (depth > DEEPEST) {
     throw new RequestRefused(
       'MalformedJson',
       `The body has lists and objects within each other, more than ${DEEPEST} deep.`,
     )
   }
+  let value: unknown
   try {
-    return JSON.parse(text) as unknown
+    value = JSON.parse(text)
   } catch (error) {
     throw new RequestRefused('MalformedJson', `The body is no JSON: ${(error as Error).message}`)
   }
-}
-
-const QUOTE = 0x22
-const BACKSLASH = 0x5c
-const OPENING = new Set([0x5b, 0x7b])
-const CLOSING = new Set([0x5d, 0x7d])
-
-/** Of what is not within a text. Whether it is JSON at all is for the parser. */
-function depthOf(text: string): number {
-  let depth = 0
-  let deepest = 0
-  for (let i = 0; i < text.length; i++) {
-    const code = text.charCodeAt(i)
-    if (code === QUOTE) i = endOfText(text, i)
-    else if (OPENING.has(code)) deepest = Math.max(deepest, ++depth)
-    else if (CLOSING.has(code)) depth -= 1
-  }
-  return deepest
-}
-
-function endOfText(text: string, from: number): number {
-  for (let i = from + 1; i < text.length; i++) {
-    const code = text.charCodeAt(i)
-    if (code === BACKSLASH) i += 1
-    else if (code === QUOTE) return i
-  }
-  return text.length
+  // Payloads within commands of a store are texts, and stay as they are.
+  if (inexact !== null) throw invalid(inexactWords(text, inexact, 'The body'))
+  return value
 }

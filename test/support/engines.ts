@@ -22,9 +22,18 @@ async function opened(location: string, options: OpenOptions): Promise<Pawl> {
 }
 
 export async function temporaryFolder(): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'pawl-'))
-  onTestFinished(() => rm(folder, { recursive: true, force: true }))
+  const { folder, remove } = await removedFolder()
+  onTestFinished(remove)
   return folder
+}
+
+/** For several tests, which remove it themselves. */
+export async function removedFolder(): Promise<{
+  readonly folder: string
+  readonly remove: () => Promise<void>
+}> {
+  const folder = await mkdtemp(join(tmpdir(), 'pawl-'))
+  return { folder, remove: () => rm(folder, { recursive: true, force: true }) }
 }
 
 type Engines = readonly [name: string, open: OpenEngine][]

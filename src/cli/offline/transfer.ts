@@ -5,7 +5,7 @@
 import { createReadStream, createWriteStream } from 'node:fs'
 import { createInterface } from 'node:readline'
 import type { Writable } from 'node:stream'
-import { contract, typed } from '../../definition/index.ts'
+import { contract, inexactFault, jsonWith, typed } from '../../definition/index.ts'
 import type { AnyJob } from '../../definition/index.ts'
 import type { JobInfo, Pawl, SubmitOptions } from '../../engine/index.ts'
 import { isFinal, PawlError } from '../../kernel/index.ts'
@@ -21,10 +21,10 @@ import { withStore } from '../store-session.ts'
 const PAGE = 500
 
 /** As `submit` takes it, with how it stood. */
-function lineOf(job: JobInfo): Readonly<Record<string, unknown>> {
+function lineOf(job: JobInfo): string {
   const { id, type, version, input, queue, priority, key, group, tags, metadata, state } = job
-  const { output, error, submittedAt, completedAt, attempt, stages } = job
-  return {
+  const { output, error, submittedAt, completedAt, attempt, stages, exact = {} } = job
+  const line = {
     id,
     type,
     version,
@@ -35,17 +35,23 @@ function lineOf(job: JobInfo): Readonly<Record<string, unknown>> {
     ...(group === null ? {} : { group }),
     ...(tags.length === 0 ? {} : { tags }),
     ...(metadata === undefined ? {} : { metadata }),
-    was: {
-      state,
-      attempt,
-      submittedAt,
-      completedAt,
-      ...(output === undefined ? {} : { output }),
-      ...(error === null ? {} : { error: error.message }),
-      ...(stages.length === 0 ? {} : { stages: stages.map(({ name }) => name) }),
-      ...(job.erased === null ? {} : { isErased: true }),
-    },
+    was: null,
   }
+  const was = {
+    state,
+    attempt,
+    submittedAt,
+    completedAt,
+    ...(output === undefined ? {} : { output }),
+    ...(error === null ? {} : { error: error.message }),
+    ...(stages.length === 0 ? {} : { stages: stages.map(({ name }) => name) }),
+    ...(job.erased === null ? {} : { isErased: true }),
+  }
+  const { input: givenText, metadata: metadataText, output: outputText } = exact
+  const texts = { input: givenText, metadata: metadataText }
+  const oneLine = jsonWith(line, { ...texts, was: jsonWith(was, { output: outputText }) })
+  // A text that another program recorded may have line ends between its values, and has none within them.
+  return oneLine.replaceAll(/[\r\n]+/g, ' ')
 }
 
 function written(sink: Writable, text: string): Promise<void> | undefined {
@@ -62,7 +68,7 @@ async function exportJobs(pawl: Pawl, sink: Writable, filter: object): Promise<n
     for (const info of infos) {
       // It was forgotten meanwhile.
       if (info === null) continue
-      await written(sink, `${JSON.stringify(lineOf(info))}\n`)
+      await written(sink, `${lineOf(info)}\n`)
       count += 1
     }
     progress.update(count)
@@ -139,6 +145,8 @@ function readLine(text: string, number: number, isAll: boolean): ImportLine | nu
     throw new WrongUsage(`Line ${number} is a pipeline: only a definition can submit one.`)
   }
   if (state !== undefined && isFinal(state)) delete rest['key']
+  const inexact = inexactFault(text, `Line ${number}`)
+  if (inexact !== null) throw new WrongUsage(inexact)
   const fault = misfit(OPERATIONS['jobs.submit'].input, rest)
   if (fault !== null) throw new WrongUsage(`Line ${number}: ${fault}`)
   const { type, input = null, version, lease, timeout, retry, ...options } = rest

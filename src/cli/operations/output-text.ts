@@ -16,6 +16,7 @@ import type {
   QueueListItem,
   ScheduleInfo,
   SegmentListItem,
+  StreamItem,
   WorkerInfo,
 } from '../../engine/index.ts'
 import type { Operation } from '../../protocol/index.ts'
@@ -185,10 +186,10 @@ const LISTINGS: Readonly<Record<string, Listing>> = {
   },
   'jobs.stream': {
     property: 'items',
-    columns: columns<{ readonly offset: number; readonly at: Date; readonly value: unknown }>(
+    columns: columns<Pick<StreamItem, 'offset' | 'at' | 'value' | 'exact'>>(
       { title: 'offset', of: ({ offset }) => offset },
       { title: 'time', of: ({ at }) => timeText(at).slice(0, 23) },
-      { title: 'value', of: ({ value }) => value, most: 200 },
+      { title: 'value', of: ({ value, exact }) => exact?.value ?? value, most: 200 },
     ),
   },
 }
@@ -246,5 +247,6 @@ export function outputText(styles: Styles, operation: Operation, answer: Operati
     return items.length === 0 ? styles.dim('none') : tableText(styles, listing.columns, items)
   }
   if (Object.keys(answer).length === 0) return changes ?? 'Done.'
-  return factsText(styles, Object.entries(answer))
+  const { exact, ...facts } = answer
+  return factsText(styles, Object.entries({ ...facts, ...(exact as object | undefined) }))
 }

@@ -3,6 +3,7 @@
  * dialog of the page shows them.
  */
 import { signal } from '@preact/signals'
+import { inexactFault } from '../../definition/exact-json.ts'
 import type { OperationName } from '../../protocol/index.ts'
 
 export interface ActionField {
@@ -79,6 +80,13 @@ function fieldValue({ kind, label }: ActionField, text: string): unknown {
     throw new FieldProblem(`${label} is a whole number.`)
   }
   if (kind !== 'json') return text
+  const value = jsonIn(text, label)
+  const fault = inexactFault(text, label)
+  if (fault !== null) throw new FieldProblem(fault)
+  return value
+}
+
+function jsonIn(text: string, label: string): unknown {
   try {
     return JSON.parse(text) as unknown
   } catch {

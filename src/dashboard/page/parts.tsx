@@ -49,12 +49,19 @@ export function JobLink({ id, children }: { readonly id: string; children?: Comp
 const SHOWN_CHARS = 4_000
 const MOST_CHARS = 400_000
 
+interface JsonBlockProps {
+  readonly value: unknown
+  /** Its text, where a number in it is another one in the value. */
+  readonly exact?: string | null | undefined
+  readonly label: string
+}
+
 /** JSON as it is; what is long is shown when it is asked for. */
-export function JsonBlock({ value, label }: { readonly value: unknown; readonly label: string }) {
+export function JsonBlock({ value, exact, label }: JsonBlockProps) {
   const [isWhole, setIsWhole] = useState(false)
   // What the server says again is another object with the same text.
-  const text = useMemo(() => json(value), [value])
-  if (value === undefined) return <p class="none">none</p>
+  const text = useMemo(() => json(value, exact), [value, exact])
+  if (value === undefined && exact == null) return <p class="none">none</p>
   const most = isWhole ? MOST_CHARS : SHOWN_CHARS
   const cut = text.length > most ? text.slice(0, most) : text
   return (

@@ -3,6 +3,8 @@
  * stands around it, is written as its code point.
  */
 
+import { prettyJson } from '../../definition/exact-json.ts'
+
 /** Controls but for tab and line feed, marks of direction, and what has no width. */
 const UNSEEN =
   // oxlint-disable-next-line no-control-regex -- they are what is looked for
@@ -27,7 +29,8 @@ export function label(text: string, most: number): string {
   return shown.length > most ? `${shown.slice(0, most - 1)}…` : shown
 }
 
-/** As it is written in JSON; undefined is nothing. */
-export function json(value: unknown): string {
+/** As it is written in JSON; undefined is nothing. `exact`: as it is recorded, where reading it changed a number. */
+export function json(value: unknown, exact?: string | null): string {
+  if (exact != null) return prettyJson(exact)
   return value === undefined ? '' : JSON.stringify(value, null, 2)
 }

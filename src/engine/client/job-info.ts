@@ -1,7 +1,8 @@
 /**
  * A job as a client sees it: what was asked for, where it stands, and what came of it.
  */
-import { fromJson } from '../../definition/index.ts'
+import type { ExactTexts } from '../../definition/index.ts'
+import { exactPart, fromJson, jsonWith } from '../../definition/index.ts'
 import type {
   Cancelled,
   Erased,
@@ -14,7 +15,14 @@ import type {
   Task,
   TaskState,
 } from '../../kernel/index.ts'
-import { effectKey, inputOf, isFinal, isLost, jobEndedAt } from '../../kernel/index.ts'
+import {
+  effectKey,
+  inexactNumber,
+  inputOf,
+  isFinal,
+  isLost,
+  jobEndedAt,
+} from '../../kernel/index.ts'
 import type { JobOverview, PriorStage, Queries, StageOverview } from '../../store/index.ts'
 import { currentInput } from '../current-input.ts'
 import type { FailureReason } from '../failure-reason.ts'
@@ -75,6 +83,11 @@ export interface JobInfo {
    * segments; undefined if that is more than one page, which only `result()` reads.
    */
   readonly output: unknown
+  /**
+   * Left out, unless JavaScript changed a number in one of these fields, as 9007199254740993 to
+   * 9007199254740992: the JSON of each such field, as it is recorded.
+   */
+  readonly exact?: ExactTexts<'input' | 'output' | 'metadata' | 'progress'>
   /** The newest failure; null if it succeeded. */
   readonly error: Failure | null
   /** The same in words, with the lease that was lost since, if one was; null if it succeeded. */
@@ -150,6 +163,8 @@ export async function jobInfo(
   const { job, state, startedAt, updatedAt, attempt, retries } = view
   const { spec, cancelled, erased } = job
   const executions = await newestExecutions(store, view)
+  const { output, ...ending } = await endingPart(store, view, executions)
+  const input = job.task === null ? inputOf(job) : currentInput(job).input
   const began = isFirstKnown(view) ? startedAt : await firstStart(store, job.id)
   return {
     id: job.id,
@@ -157,8 +172,11 @@ export async function jobInfo(
     version: currentInput(job).version,
     state,
     ...(job.task === null ? pipelinePart(view) : plainPart(view, job.task)),
-    ...(await endingPart(store, view, executions)),
-    ...(erased === null ? {} : ERASED_PART),
+    ...ending,
+    output: output?.value,
+    ...(erased === null
+      ? exactPart({ input, output: output?.text ?? null, metadata: spec.metadata, progress })
+      : ERASED_PART),
     attempt,
     retryCount: retries,
     executions,
@@ -256,7 +274,20 @@ function pipelinePart({ job, state, stages }: JobOverview): JobPart {
   }
 }
 
-type EndingPart = Pick<JobInfo, 'output' | 'error' | 'lastError' | 'errorType' | 'failure'>
+interface EndingPart extends Pick<JobInfo, 'error' | 'lastError' | 'errorType' | 'failure'> {
+  /** Null: there is none. */
+  readonly output: ParsedOutput | null
+}
+
+interface ParsedOutput {
+  readonly value: unknown
+  /** What it was read from, if a number in it was changed by that; null: none was. */
+  readonly text: string | null
+}
+
+function parsedOutput(text: string): ParsedOutput {
+  return { value: fromJson(text), text: inexactNumber(text) === null ? null : text }
+}
 
 /** What came of it so far. */
 async function endingPart(
@@ -281,8 +312,9 @@ async function endingPart(
   return { output: outputOf(job), error, ...lastErrorOf(error, executions), failure }
 }
 
-function outputOf({ task }: Job): unknown {
-  return task === null || task.output === null ? undefined : fromJson(task.output)
+function outputOf({ task }: Job): ParsedOutput | null {
+  const text = task?.output ?? null
+  return text === null ? null : parsedOutput(text)
 }
 
 /** Of a pipeline that is not over: that of a task that is in quarantine, or else one that failed. */
@@ -327,22 +359,36 @@ async function pipelineOutput(
   store: Queries,
   job: string,
   last: readonly PriorStage[],
-): Promise<unknown> {
-  const outputs: [string, unknown][] = []
+): Promise<ParsedOutput | null> {
+  const outputs: [string, ParsedOutput | undefined][] = []
   for (const { name, stage, segments } of last) {
     const limit = segments === null ? 1 : MOST_OUTPUTS
     const page = await store.query({ kind: 'outputs', job, stage, after: -1, limit })
-    if (page === null || page.next !== null) return undefined
-    const values = page.outputs.map((one) => [one.segment, fromJson(one.output)] as const)
-    if (segments === null) outputs.push([name, values[0]?.[1]])
-    else {
-      const list: unknown[] = Array.from({ length: segments })
-      for (const [segment, value] of values) list[segment] = value
-      outputs.push([name, list])
-    }
+    if (page === null || page.next !== null) return null
+    const read = page.outputs.map((one) => [one.segment, parsedOutput(one.output)] as const)
+    outputs.push([name, segments === null ? read[0]?.[1] : listed(segments, read)])
   }
+  const [only] = outputs
+  if (outputs.length === 1) return only?.[1] ?? null
+  const values = outputs.map(([name, one]) => [name, one?.value] as const)
+  const texts = outputs.map(([name, one]) => [name, one?.text] as const)
   // Not by assignment: a stage may have any name, `__proto__` too.
-  return outputs.length === 1 ? outputs[0]?.[1] : Object.fromEntries(outputs)
+  const value = Object.fromEntries(values)
+  const isExact = texts.every(([, text]) => text == null)
+  return { value, text: isExact ? null : jsonWith(value, Object.fromEntries(texts)) }
+}
+
+/** What the segments put out; of one without an output, nothing. */
+function listed(
+  segments: number,
+  read: readonly (readonly [segment: number, one: ParsedOutput])[],
+): ParsedOutput {
+  const value: unknown[] = Array.from({ length: segments })
+  for (const [segment, one] of read) value[segment] = one.value
+  if (read.every(([, { text }]) => text === null)) return { value, text: null }
+  const texts = value.map((one) => JSON.stringify(one ?? null))
+  for (const [segment, { text }] of read) if (text !== null) texts[segment] = text
+  return { value, text: `[${texts.join(',')}]` }
 }
 
 function stageInfo(

@@ -1,7 +1,8 @@
 /**
  * A stream of a job in the hands of a reader: what is there, and then what comes, until the job is over.
  */
-import { fromJson, InvalidDefinition } from '../../definition/index.ts'
+import type { ExactTexts } from '../../definition/index.ts'
+import { exactPart, fromJson, InvalidDefinition } from '../../definition/index.ts'
 import { stageIndex } from '../../kernel/index.ts'
 import type { Timer, Timing } from '../../store/clock.ts'
 import type { Store } from '../../store/index.ts'
@@ -22,6 +23,8 @@ export interface StreamItem {
   /** From 0, without gaps as long as the history is kept. Reading again from the next one misses nothing. */
   readonly offset: number
   readonly value: unknown
+  /** Left out, unless JavaScript changed a number in the value: its JSON, as it is recorded. */
+  readonly exact?: ExactTexts<'value'>
   /** The attempt that emitted it. */
   readonly attempt: number
   /** It is the first that this reader gets of its attempt: what an earlier one emitted may come again. */
@@ -84,6 +87,7 @@ export async function* jobStream(
           yield {
             offset: offset + i,
             value: fromJson(value),
+            ...exactPart({ value }),
             attempt: by,
             isFirstOfAttempt,
             at: new Date(at),

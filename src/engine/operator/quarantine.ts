@@ -6,7 +6,12 @@
  * changed meanwhile is left alone. It goes through the jobs page by page, each once, and leaves jobs
  * alone that came in after it began.
  */
-import { continuedInput, fromJson, InvalidDefinition } from '../../definition/index.ts'
+import {
+  carriedFault,
+  continuedInput,
+  fromJson,
+  InvalidDefinition,
+} from '../../definition/index.ts'
 import type { Command, Payload } from '../../kernel/index.ts'
 import { fingerprintOf, whyGivenUp } from '../../kernel/index.ts'
 import type { Timing } from '../../store/clock.ts'
@@ -208,6 +213,8 @@ export class Quarantine {
     const old = view === null ? { input: 'null', version: job.version } : currentInput(view.job)
     const given: unknown = await input(fromJson(old.input), itemOf(job))
     const text = await newInput(definition, old.version, given, job.id)
+    const fault = carriedFault(old.input, text, `The input of job ${job.id}`)
+    if (fault !== null) throw new InvalidDefinition(fault)
     return continuedInput(text, old.version, job.version)
   }
 

@@ -1,7 +1,8 @@
 /**
  * A schedule as a client sees it.
  */
-import { fromJson } from '../../definition/index.ts'
+import type { ExactTexts } from '../../definition/index.ts'
+import { exactPart, fromJson } from '../../definition/index.ts'
 import type { Schedule } from '../../kernel/index.ts'
 import type { UnreadableSchedule } from '../errors.ts'
 import type { Missed, StoredSchedule, StoredScheduleChange } from './stored-schedule.ts'
@@ -12,6 +13,8 @@ export interface ScheduleInfo {
   /** The name of the job's definition. */
   readonly type: string
   readonly input: unknown
+  /** Left out, unless JavaScript changed a number in the input: its JSON, as it is recorded. */
+  readonly exact?: ExactTexts<'input'>
   readonly cron: string | null
   readonly timezone: string | null
   readonly everyMs: number | null
@@ -34,7 +37,7 @@ type KnownOfAny = 'id' | 'lastTime'
 
 /** One that was not written by this version, or is damaged: of it no more is known than this. */
 export type UnreadableScheduleInfo = Pick<ScheduleInfo, KnownOfAny> & {
-  readonly [K in Exclude<keyof ScheduleInfo, KnownOfAny | 'unreadable'>]: null
+  readonly [K in Exclude<keyof ScheduleInfo, KnownOfAny | 'unreadable' | 'exact'>]: null
 } & {
   /** What is wrong with it. It is not fired. */
   readonly unreadable: UnreadableSchedule
@@ -58,6 +61,7 @@ export function scheduleInfo(
     id,
     type: spec.type,
     input: fromJson(spec.input),
+    ...exactPart({ input: spec.input }),
     cron,
     timezone,
     everyMs,

@@ -68,7 +68,6 @@ export const HOSTILE = {
   bidi: 'safe\u202Egnp.exe\u2066',
   control: 'a\u0000b\u001b[31mred\u0007',
   odd: '\uD800 alone, 𝕌𝕟𝕚, \u200B',
-  large: '9007199254740993',
 }
 
 const hostile = job(`x ${HOSTILE.markup}`, {
@@ -125,7 +124,7 @@ export async function openShop(pawl: Pawl): Promise<Shop> {
     mail,
     ['a@one.example', 'b@one.example', 'c@two.example'].map((to) => ({ input: { to } })),
   )
-  await pawl.submit(later, { big: HOSTILE.large })
+  await pawl.submit(later, null)
   const question = await pawl.submit(
     refund,
     { order: 'A-17', cents: 4_200 },

@@ -128,6 +128,22 @@ describe('its tools', () => {
     })
   })
 
+  it('refuse a number that they would keep as another', async () => {
+    const { pawl, ask } = await session(true)
+    const line = request('tools/call', {
+      name: 'jobs_submit',
+      arguments: { type: 'mail', input: { id: 'HERE' } },
+    })
+    const { error } = await ask(line.replace('"HERE"', '9007199254740993'))
+    expect(error).toMatchObject({
+      code: -32_602,
+      message:
+        'The call has the number 9007199254740993 at `params.arguments.input.id`, which would be kept as 9007199254740992: write it as a text, "9007199254740993".',
+    })
+    expect((await pawl.counts()).total).toBe(0)
+    expect(await ask(line)).toMatchObject({ result: { isError: false } })
+  })
+
   it('change nothing while that is not allowed, whatever is called', async () => {
     const { pawl, ask } = await session()
     await pawl.submit(mail, undefined, { id: 'a' })

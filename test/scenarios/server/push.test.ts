@@ -111,6 +111,27 @@ describe('a pushed job', () => {
     expect((await pawl.get('fatal'))?.attempt).toBe(1)
   })
 
+  it('fails if its function answers with a number that would be kept as another, or with no text', async () => {
+    const answers = ['{"output":{"id":9007199254740993}}', Buffer.from([0x7b, 0xff])]
+    const server = createServer((_, outgoing) => {
+      outgoing.writeHead(200, { 'content-type': 'application/json' }).end(answers.shift())
+    })
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    onTestFinished(() => void server.close())
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
+    const pawl = await engine()
+    const once = contract('count', { input: typed<null>(), lease: '10s', retry: { max: 0 } })
+    pawl.work([pushJob(once, { url, key: KEY })])
+    for (const says of [
+      'The answer has the number 9007199254740993 at `output.id`, which would be kept as 9007199254740992',
+      'It answered 200 without an `output`.',
+    ]) {
+      const { id } = await pawl.submit(once, null)
+      await expect.poll(async () => (await pawl.get(id))?.state).toBe('QUARANTINED')
+      expect((await pawl.get(id))?.error?.message).toContain(says)
+    }
+  })
+
   it('is not waited for beyond its deadline, nor when it was cancelled', async () => {
     const told = deferred<unknown>()
     const gate = deferred()

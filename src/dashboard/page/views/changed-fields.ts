@@ -1,6 +1,7 @@
 /**
  * What is different between two JSON values, field by field: where, and what stood there before and after.
  */
+import { ExactNumber, writeExactly } from '../../../definition/exact-json.ts'
 
 export interface ChangedField {
   /** Of properties and items, with dots between them. */
@@ -42,7 +43,7 @@ function partsOf(value: unknown, other: unknown): Readonly<Record<string, unknow
 }
 
 function isParted(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null
+  return typeof value === 'object' && value !== null && !(value instanceof ExactNumber)
 }
 
 function hasParts(value: unknown): boolean {
@@ -50,5 +51,5 @@ function hasParts(value: unknown): boolean {
 }
 
 function textOf(value: unknown): string | null {
-  return value === undefined ? null : JSON.stringify(value)
+  return value === undefined ? null : writeExactly(value)
 }

@@ -5,7 +5,6 @@
 import type { OperationName } from '../../../protocol/index.ts'
 import type { Action, ActionField } from '../action.ts'
 import type { AnswerOf } from '../api.ts'
-import { json } from '../safe-text.ts'
 
 export type ShownJob = AnswerOf<'jobs.show'>
 export type ShownStage = ShownJob['stages'][number]
@@ -40,22 +39,21 @@ const ORDER: readonly AcceptedOne['action'][] = [
   'erase',
 ]
 
-/** `effects`: the names of those that the commit promised, by their places. `input`: what the job was given. */
+/** `effects`: the names of those that the commit promised, by their places. `input`: what the job was given, as it is shown. */
 export function offeredActions(
   accepted: Accepted,
   effects: readonly string[],
-  input?: unknown,
+  input = '',
 ): readonly OfferedAction[] {
   const all = accepted.actions.toSorted((a, b) => ORDER.indexOf(a.action) - ORDER.indexOf(b.action))
-  return all.flatMap((one) => offersOf(one, placeOf(accepted), effects, inputText(input)))
+  return all.flatMap((one) => offersOf(one, placeOf(accepted), effects, editable(input)))
 }
 
 /** Above this, nobody edits it in a small field. */
 const MOST_EDITED = 20_000
 
-function inputText(input: unknown): string {
-  const text = json(input)
-  return text.length > MOST_EDITED ? '' : text
+function editable(input: string): string {
+  return input.length > MOST_EDITED ? '' : input
 }
 
 function placeOf({ job, stage, segment, attempt }: Accepted): ActionPlace {
@@ -165,6 +163,10 @@ function plain(action: keyof typeof WORDS, place: ActionPlace): OfferedAction {
   return { label, action: { ...words, input: isAtAnyAttempt ? { job: place.job } : { ...place } } }
 }
 
+/** Of an input that is edited. */
+export const KEPT_OR_NEW =
+  'JSON. Left as it is, it stays, with the steps that are recorded. Another one drops them.'
+
 /** Of a pipeline as a whole, each task gets a budget, and keeps its element. */
 function retry(place: ActionPlace, isSegment: boolean, input: string): OfferedAction {
   const takesInput = place.attempt !== undefined
@@ -182,7 +184,7 @@ function retry(place: ActionPlace, isSegment: boolean, input: string): OfferedAc
               label: isSegment ? 'Another element' : 'Another input',
               kind: 'json',
               ...editedFrom(isSegment ? '' : input),
-              hint: 'JSON. Left as it is, it stays, with the steps that are recorded. Another one drops them.',
+              hint: KEPT_OR_NEW,
             },
           ]
         : [],

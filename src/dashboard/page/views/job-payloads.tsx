@@ -34,12 +34,12 @@ export function JobPayloads({
   readonly job: ShownJob
   readonly history: ShownHistory
 }) {
-  const { error, lines, progress, effects, steps, waits, streams } = job
+  const { error, lines, progress, effects, steps, waits, streams, exact = {} } = job
   return (
     <>
       {(progress !== undefined || lines.length > 0) && (
         <Part name="Said by its handler">
-          {progress !== undefined && <Progress value={progress} />}
+          {progress !== undefined && <Progress value={progress} exact={exact.progress} />}
           {lines.length > 0 && <Lines lines={lines} />}
         </Part>
       )}
@@ -50,15 +50,15 @@ export function JobPayloads({
       )}
       <div class="columns">
         <Part name="Input">
-          <JsonBlock value={job.input} label="Input" />
+          <JsonBlock value={job.input} exact={exact.input} label="Input" />
         </Part>
         <Part name="Output">
-          <JsonBlock value={job.output} label="Output" />
+          <JsonBlock value={job.output} exact={exact.output} label="Output" />
         </Part>
       </div>
       {job.metadata !== undefined && (
         <Part name="Metadata">
-          <JsonBlock value={job.metadata} label="Metadata" />
+          <JsonBlock value={job.metadata} exact={exact.metadata} label="Metadata" />
         </Part>
       )}
       {waits.length > 0 && <WaitsPart job={job} />}
@@ -76,14 +76,20 @@ export function JobPayloads({
 }
 
 /** A share of a whole, if it is one, and as it was said. */
-function Progress({ value }: { readonly value: unknown }) {
+function Progress({
+  value,
+  exact,
+}: {
+  readonly value: unknown
+  readonly exact: string | undefined
+}) {
   const share = shareIn(value)
   return (
     <>
       {share !== null && (
         <progress max={1} value={share} aria-label={`${Math.round(share * 100)} % done`} />
       )}
-      <JsonBlock value={value} label="Progress" />
+      <JsonBlock value={value} exact={exact} label="Progress" />
     </>
   )
 }

@@ -12,7 +12,7 @@ import { useLive } from '../live.ts'
 import { CopyButton, JobLink, Problem, State, Text, Time, Waiting } from '../parts.tsx'
 import type { RouteParameters } from '../route.ts'
 import { goTo, linkTo } from '../route.ts'
-import { seen } from '../safe-text.ts'
+import { json, seen } from '../safe-text.ts'
 import { may } from '../session.ts'
 import { AttemptsPart, TimelinePart } from './attempts.tsx'
 import { HistoryPart } from './history.tsx'
@@ -117,7 +117,8 @@ function goToNew(answer: unknown): void {
 function Title({ of: { job, accepted } }: { readonly of: SeenJob }) {
   const command = commandLine('jobs.show', { job: job.id }) ?? ''
   const effects = job.effects.map(({ name }) => name)
-  const offered = accepted === null ? [] : offeredActions(accepted, effects, job.input)
+  const offered =
+    accepted === null ? [] : offeredActions(accepted, effects, json(job.input, job.exact?.input))
   return (
     <div class="title">
       <p>

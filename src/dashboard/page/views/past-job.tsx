@@ -2,6 +2,7 @@
  * One job as it was after each of its entries: the scrubber goes over its history, and beside the job as it was then stands
  * what is different from the entry before, from now, or from another moment.
  */
+import { jsonWith, readExactly } from '../../../definition/exact-json.ts'
 import type { AnswerOf } from '../api.ts'
 import { call } from '../api.ts'
 import { serverNow } from '../clock.ts'
@@ -207,8 +208,8 @@ function JobAt({ job, item, before, parameters }: JobAtProps) {
         <FieldTable
           fields={
             isEarlier
-              ? changedFields(kept.shown, kept.other)
-              : changedFields(kept.other ?? {}, kept.shown)
+              ? changedFields(exactly(kept.shown), exactly(kept.other))
+              : changedFields(exactly(kept.other) ?? {}, exactly(kept.shown))
           }
         />
       </section>
@@ -216,10 +217,20 @@ function JobAt({ job, item, before, parameters }: JobAtProps) {
         <h2 id="whole">
           The job as it was <State state={kept.shown.state} />
         </h2>
-        <JsonBlock value={kept.shown} label="The job as it was" />
+        <JsonBlock value={kept.shown} exact={textOf(kept.shown)} label="The job as it was" />
       </section>
     </div>
   )
+}
+
+/** With the numbers as they are recorded; null: they are in it already. */
+function textOf({ exact, ...job }: JobThen): string | null {
+  return exact === undefined ? null : jsonWith(job, exact)
+}
+
+function exactly(job: JobThen | null): unknown {
+  const text = job === null ? null : textOf(job)
+  return text === null ? job : readExactly(text)
 }
 
 function isBehind(moment: PastMoment, { at, position }: Item): boolean {

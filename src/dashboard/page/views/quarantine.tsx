@@ -13,6 +13,7 @@ import { Cell, Empty, JobLink, Problem, Row, Table, Text, Time, Waiting } from '
 import { linkTo } from '../route.ts'
 import { json } from '../safe-text.ts'
 import { may } from '../session.ts'
+import { KEPT_OR_NEW } from './job-actions.ts'
 
 interface ErrorGroup {
   readonly fingerprint: string
@@ -246,15 +247,22 @@ function EditButton({ job: { id, attempt } }: { readonly job: SampleJob }) {
   const [problem, setProblem] = useState<string | null>(null)
   const edit = async (): Promise<void> => {
     try {
-      const { input, stages } = await call('jobs.show', { job: id })
+      const { input, exact, stages } = await call('jobs.show', { job: id })
       if (stages.length > 0) return setProblem('The input of a pipeline cannot be edited.')
       action.value = {
         title: 'Edit the input, and retry the job',
-        says: 'It gets this input and a fresh budget, and is tried again. Steps that were recorded are dropped.',
+        says: 'It gets this input and a fresh budget, and is tried again.',
         operation: 'jobs.retry',
         input: { job: id, attempt },
         fields: [
-          { name: 'input', label: 'Input', kind: 'json', value: json(input), hint: 'JSON.' },
+          {
+            name: 'input',
+            label: 'Input',
+            kind: 'json',
+            value: json(input, exact?.input),
+            isEdited: true,
+            hint: KEPT_OR_NEW,
+          },
         ],
       }
     } catch (error) {

@@ -5,6 +5,7 @@
  * What is too rich for fields is one field that takes JSON. The server checks the answer in any case; the same check here
  * says beside each field what is wrong with it.
  */
+import { inexactFault } from '../../../definition/exact-json.ts'
 import { jsonSchemaIssues } from '../../../definition/json-schema.ts'
 
 type FormSchema = Readonly<Record<string, unknown>>
@@ -293,7 +294,7 @@ class FormReading {
   #number(path: string, text: string, form: RegExp, says: string): unknown {
     const value = Number(text)
     if (!form.test(text)) this.problems[path] = says
-    else if (Number.isInteger(value) && !Number.isSafeInteger(value)) {
+    else if (!Number.isFinite(value) || (Number.isInteger(value) && !Number.isSafeInteger(value))) {
       this.problems[path] = 'This is too large to be kept as it is.'
     } else return value
     return undefined
@@ -301,11 +302,14 @@ class FormReading {
 
   #json(path: string, text: string): unknown {
     try {
-      return JSON.parse(text) as unknown
+      const value = JSON.parse(text) as unknown
+      const fault = inexactFault(text, 'This')
+      if (fault === null) return value
+      this.problems[path] = fault
     } catch {
       this.problems[path] = 'This is no JSON. A text stands in quotation marks.'
-      return undefined
     }
+    return undefined
   }
 }
 

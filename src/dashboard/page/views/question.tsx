@@ -69,7 +69,7 @@ export function GivenInput({ job }: { readonly job: string }) {
       <summary>What the job was given</summary>
       <Problem problem={problem} />
       {info !== null ? (
-        <JsonBlock value={info.input} label="Input of the job" />
+        <JsonBlock value={info.input} exact={info.exact?.input} label="Input of the job" />
       ) : (
         isOpen && problem === null && <Waiting />
       )}

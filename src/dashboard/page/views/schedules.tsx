@@ -107,7 +107,11 @@ function SchedulePanel({ schedule }: { readonly schedule: ShownSchedule }) {
         </div>
         <div>
           <h3>What each job is given</h3>
-          <JsonBlock value={data.input} label={`What jobs of schedule ${id} are given`} />
+          <JsonBlock
+            value={data.input}
+            exact={data.exact?.input}
+            label={`What jobs of schedule ${id} are given`}
+          />
         </div>
       </div>
     </section>

@@ -51,10 +51,10 @@ export function StreamPart({
       </h3>
       <Problem problem={problem} />
       <ol tabIndex={0} aria-label={`Values of ${line(name, 60)}`}>
-        {items.map(({ offset, value, attempt, at }) => (
+        {items.map(({ offset, value, exact, attempt, at }) => (
           <li key={offset}>
             <span class="aside">{offset}</span>{' '}
-            <Text text={typeof value === 'string' ? value : JSON.stringify(value)} most={500} />{' '}
+            <Text text={exact?.value ?? textOf(value)} most={500} />{' '}
             <span class="aside">
               {attempt > 1 && `attempt ${attempt}, `}
               <Time at={at} />
@@ -81,4 +81,8 @@ export function StreamPart({
       </div>
     </div>
   )
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : JSON.stringify(value)
 }
