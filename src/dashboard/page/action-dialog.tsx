@@ -13,7 +13,7 @@ import { countText } from './duration-text.ts'
 import { changes } from './live.ts'
 import { CopyButton, JobLink, Problem } from './parts.tsx'
 import { route } from './route.ts'
-import { label, line, seen } from './safe-text.ts'
+import { label as cut, line, seen } from './safe-text.ts'
 import { actorName, keepName, reader } from './session.ts'
 
 type Filled = Readonly<Record<string, string>>
@@ -64,19 +64,19 @@ function OpenDialog({ of }: { readonly of: Action }) {
   const forecast = useForecast(of, filled)
   const stop = useRef(new AbortController())
   useEffect(() => {
-    const element = dialog.current
     // AFTER the event that asked for it is over: the same press of Enter must not send the form.
-    element?.showModal()
-    return () => {
-      stop.current.abort()
-      // Closed, it gives the focus back to where the reader was.
-      element?.close()
-    }
+    dialog.current?.showModal()
+    return () => stop.current.abort()
   }, [])
   // At once: that it is closed is told later, when the reader may have begun something else.
+  const close = (): void => {
+    // Closed, it gives the focus back to where the reader was.
+    dialog.current?.close()
+    action.value = null
+  }
   const leave = (event: Event): void => {
     event.preventDefault()
-    action.value = null
+    close()
   }
   const fill = (name: string, value: string): void =>
     setFilled((was) => ({ ...was, [name]: value }))
@@ -88,7 +88,7 @@ function OpenDialog({ of }: { readonly of: Action }) {
     try {
       const answer = await perform(of, inputOf(of, filled), setReport, stop.current.signal)
       if (isOpen()) {
-        action.value = null
+        close()
         of.onDone?.(answer)
       }
     } catch (error) {
@@ -134,7 +134,7 @@ function OpenDialog({ of }: { readonly of: Action }) {
             class={of.isGrave === true ? 'grave' : 'main'}
             disabled={isBusy || !forecast.isReady}
           >
-            {isBusy ? 'Working…' : label(of.title, TITLE_CHARS)}
+            {isBusy ? 'Working…' : cut(of.title, TITLE_CHARS)}
           </button>
         </div>
       </form>

@@ -52,7 +52,7 @@ export const announcement = signal('')
 export class FieldProblem extends Error {}
 
 /** Of an action on many jobs. */
-export const BULK_RATE: ActionField = {
+export const RATE_FIELD: ActionField = {
   name: 'rate',
   label: 'Rate',
   kind: 'text',

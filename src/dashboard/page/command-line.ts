@@ -35,7 +35,8 @@ export function commandLine(
 
 /** None: it is left out. Several: of a list, each is typed by itself. */
 function textsOf(value: unknown, isJson: boolean): readonly string[] {
-  if (value === undefined) return []
+  // A flag that is not set has no text, either.
+  if (value === undefined || (value === false && !isJson)) return []
   if (isJson) return [JSON.stringify(value)]
   if (value === null) return ['none']
   if (Array.isArray(value)) return value.map(String)
@@ -43,8 +44,7 @@ function textsOf(value: unknown, isJson: boolean): readonly string[] {
     const { count, per } = value as { count: number; per: number | string }
     return [`${count}/${per}`]
   }
-  // A flag that is not set.
-  return value === false ? [] : [String(value)]
+  return [typeof value === 'string' ? value : JSON.stringify(value)]
 }
 
 function kebab(property: string): string {

@@ -3,7 +3,7 @@
  */
 import type { JobState } from '../../../kernel/index.ts'
 import type { Action, ActionField } from '../action.ts'
-import { action, BULK_RATE } from '../action.ts'
+import { action, RATE_FIELD } from '../action.ts'
 import { serverNow } from '../clock.ts'
 import { countText } from '../duration-text.ts'
 import type { RouteParameters } from '../route.ts'
@@ -119,7 +119,7 @@ function bulkAction(kind: string, parameters: RouteParameters): Action {
       changes: (ended) => changesOf(words, filter, ended),
     },
     progress: 'bulk.events',
-    fields: [...(words.fields ?? []), BULK_RATE],
+    fields: [...(words.fields ?? []), RATE_FIELD],
     ...(words.lacks === undefined ? {} : { lacks: words.lacks }),
   }
 }

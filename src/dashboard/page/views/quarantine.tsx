@@ -4,7 +4,7 @@
  */
 import { useState } from 'preact/hooks'
 import type { Action } from '../action.ts'
-import { action, BULK_RATE } from '../action.ts'
+import { action, RATE_FIELD } from '../action.ts'
 import type { AnswerOf } from '../api.ts'
 import { call, messageOf } from '../api.ts'
 import { countText } from '../duration-text.ts'
@@ -161,7 +161,7 @@ function manyAction(kind: 'redrive' | 'discard', { fingerprint, count, title }: 
       count > MOST_DRY
         ? { operation: 'bulk.preview', input: filter }
         : { operation: `quarantine.${kind}`, input: dryRunOf(fingerprint) },
-    fields: [BULK_RATE],
+    fields: [RATE_FIELD],
   }
 }
 
@@ -179,7 +179,7 @@ function editAction({ fingerprint, title }: Selected): Action {
     input: fingerprint === null ? { all: true } : { fingerprint },
     isGrave: true,
     preview: { operation: 'quarantine.redrive', input: dryRunOf(fingerprint) },
-    fields: [{ name: 'input', label: 'Input of each', kind: 'json', hint: 'JSON.' }, BULK_RATE],
+    fields: [{ name: 'input', label: 'Input of each', kind: 'json', hint: 'JSON.' }, RATE_FIELD],
     lacks: ({ input }) => (input === undefined ? 'Write the input that each of them gets.' : null),
   }
 }
