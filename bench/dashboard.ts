@@ -14,13 +14,14 @@ import {
   scriptBytes,
 } from './dashboard/first-view.ts'
 import { Machine } from './dashboard/machine.ts'
+import { measureNoting } from './dashboard/noting.ts'
 import type { BenchStore } from './dashboard/stores.ts'
 import { benchStore } from './dashboard/stores.ts'
 import type { StoreName } from './growth/place.ts'
 import { seesServer, STORE_NAMES } from './growth/place.ts'
 import { Scratch } from './log/scratch.ts'
 import { AimMissed, readOptions } from './options.ts'
-import { agreement, ratioText } from './ratio.ts'
+import { agreement, median, ratioText } from './ratio.ts'
 import { spread } from './spread.ts'
 import { table, whole } from './table.ts'
 
@@ -29,7 +30,7 @@ type Say = (line: string) => void
 const JOBS = 1_000_000
 const ROUNDS = 10
 const SETTLE_MS = 10_000
-const PARTS = ['answers', 'page', 'cost'] as const
+const PARTS = ['answers', 'page', 'cost', 'noting'] as const
 
 const HELP = [
   '',
@@ -39,10 +40,11 @@ const HELP = [
   '                      answers  how long the server takes for what each view asks',
   '                      page     the size of the script, and the time until the first view takes input',
   '                      cost     CPU a job with ten open pages and with none, by turns',
+  '                      noting   CPU at rest of a server that notes figures over time, and of one that does not, by turns',
   `  --stores <name>   only these: ${STORE_NAMES.join(', ')}`,
   `  --jobs <count>    in each store (default ${whole(JOBS)})`,
   '  --quick           a tenth of the jobs',
-  `  --rounds <count>  of cost (default ${ROUNDS})`,
+  `  --rounds <count>  of cost and noting (default ${ROUNDS})`,
   '  --keep <path>     load the stores into this folder and leave them there, or take those that are there',
   '  --load            only load them',
   '  --folder <path>   where to write (default: the folder of the system for temporary files)',
@@ -59,6 +61,7 @@ interface Found {
   readonly answers: string[][]
   readonly pages: string[][]
   readonly costs: string[][]
+  readonly noting: string[][]
   readonly missed: string[]
 }
 
@@ -83,7 +86,7 @@ export async function* benchDashboard(say: Say, args: readonly string[]): AsyncG
   const browser = await startBrowser()
   if (browser === null)
     throw new AimMissed('The page is asked for by a browser, and none starts here.')
-  const found: Found = { answers: [], pages: [], costs: [], missed: [] }
+  const found: Found = { answers: [], pages: [], costs: [], noting: [], missed: [] }
   const scratch = new Scratch(options.folder)
   try {
     for (const name of options.among('stores', STORE_NAMES)) {
@@ -130,6 +133,13 @@ async function measure(
     found.costs.push(...costRows(name, costs))
     found.missed.push(...dearLoads(name, costs))
   }
+  if (parts.includes('noting')) {
+    const noting = await store.undisturbed(() => measureNoting(store, rounds, say))
+    const columns = [noting.without, noting.with].flatMap((all) => {
+      return [Math.min(...all), median(all)].map((ms) => ms.toFixed(2))
+    })
+    found.noting.push([name, ...columns])
+  }
 }
 
 async function loadStore(store: BenchStore, jobs: number, say: Say): Promise<void> {
@@ -163,7 +173,7 @@ function dearLoads(name: string, { costs }: Costs): string[] {
 }
 
 async function* report(found: Found, { parts }: Wanted): AsyncGenerator<string> {
-  const { answers, pages, costs, missed } = found
+  const { answers, pages, costs, noting, missed } = found
   if (answers.length > 0) yield* ['', ...table(ANSWER_COLUMNS, answers, 3)]
   if (parts.includes('page')) {
     const bytes = await scriptBytes()
@@ -177,6 +187,11 @@ async function* report(found: Found, { parts }: Wanted): AsyncGenerator<string> 
     const head = ['store', 'load', 'jobs/s', 'CPU us/job, no page', 'ten pages', 'ratio (spread)']
     yield* ['', ...table(head, costs, 2)]
     if (!seesServer()) yield 'The CPU of PostgreSQL cannot be seen on this system.'
+  }
+  if (noting.length > 0) {
+    // What else the machine does only adds: the least says most.
+    const head = ['at rest, ms of CPU a second', 'not noting', 'p50', 'noting', 'p50']
+    yield* ['', ...table(head, noting)]
   }
   if (missed.length > 0) throw new AimMissed(missed.join('\n'))
 }

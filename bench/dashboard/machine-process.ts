@@ -4,6 +4,8 @@
  */
 import type { Pawl } from '../../src/index.ts'
 import { job, open, typed } from '../../src/index.ts'
+import type { PawlServer } from '../../src/server/index.ts'
+import { serve } from '../../src/server/index.ts'
 import type { BuiltDashboard, ServedDashboard } from '../../test/support/dashboard.ts'
 import { builtDashboard } from '../../test/support/dashboard.ts'
 import { load, watch, WATCHES } from './mix.ts'
@@ -25,6 +27,7 @@ say({ is: 'open', ms: performance.now() - began })
 
 let built: BuiltDashboard | null = null
 let served: ServedDashboard | null = null
+let noted: PawlServer | null = null
 
 process.on('message', (message) => {
   void obey(message as ToMachine).catch((error: unknown) => {
@@ -48,12 +51,18 @@ async function obey(order: ToMachine): Promise<void> {
       served = await built.serve(pawl)
       return say({ is: 'served', url: served.url })
     }
+    case 'note': {
+      await noted?.close()
+      noted = await serve(pawl, { port: 0, dashboard: order.isNoting })
+      return say({ is: 'noting' })
+    }
     case 'work':
       return measured(() => work(order.load, order.ms))
     case 'rest':
       return measured(() => rest(order.ms))
     case 'close': {
       await served?.close()
+      await noted?.close()
       await pawl.close()
       await built?.remove()
       process.disconnect()

@@ -20,8 +20,10 @@ import type {
 } from './operator/operator.ts'
 import type { TaskChoice } from './operator/operator-commands.ts'
 import type { ExecutionsFilter } from './inspect/executions.ts'
+import type { LimitsFilter } from './inspect/limit-list.ts'
 import type { SegmentsFilter } from './inspect/segments.ts'
 import { assertWhole } from './whole-number.ts'
+import type { RunScheduleOptions } from './schedule/run-now.ts'
 import type { ScheduleOptions } from './schedule/terms.ts'
 
 const ACTOR: OptionNames<Actor> = { by: true, reason: true }
@@ -57,10 +59,12 @@ export const CALL_OPTIONS = {
     ...ACTOR,
     id: true,
     from: true,
+    steps: true,
     effects: true,
     input: true,
     definition: true,
   }),
+  run: new KnownOptions<RunScheduleOptions>({ ...ACTOR, id: true }),
   erase: new KnownOptions<EraseOptions>({ ...ACTOR, copies: true }),
   effect: new KnownOptions<EffectAnswer>({ ...ACTOR, stage: true, segment: true, outcome: true }),
   queue: new KnownOptions<QueueOptions>({ concurrency: true, rate: true, ageing: true }),
@@ -106,6 +110,12 @@ export function assertSegmentsFilter(filter: unknown): void {
   const { stage } = filter as SegmentsFilter
   if (typeof stage === 'string') return
   throw new InvalidDefinition('Say of which stage: segments(id, { stage }).')
+}
+
+const LIMITS = new KnownOptions<LimitsFilter>({ prefix: true, ...PAGE })
+export function assertLimitsFilter(filter: LimitsFilter): void {
+  LIMITS.assertFilter(filter, 'limits()', [...PLACES, 'prefix'])
+  assertLimit(filter.limit)
 }
 
 export function assertLimit(limit: number | undefined): void {

@@ -8,7 +8,7 @@ import type { Command } from '../kernel/index.ts'
 import type { DefinitionOf } from './operator/operator.ts'
 import type { Answer, HeardProcess, NewsKind, Store } from '../store/index.ts'
 import type { Health, HealthWatch } from './inspect/health.ts'
-import type { PresenceLoop } from './presence/presence-loop.ts'
+import type { PresenceLoop, SaidTotals } from './presence/presence-loop.ts'
 import type { RemoteProcesses } from './presence/remote-processes.ts'
 import type { CommandListeners } from './upkeep/command-listeners.ts'
 
@@ -24,8 +24,12 @@ export interface EngineAccess {
   readonly definitionOf: DefinitionOf
   /** The workers of these are shown beside those of this engine. Gives its end. */
   addRemote(remote: RemoteProcesses): () => void
+  /** Asks something of a worker of a process that is known here. */
+  ask(process: string, worker: string, text: string): Promise<boolean>
   /** What this process says of its own workers; null: it has none. */
   ownProcess(): HeardProcess | null
+  /** What all processes wrote that wrote something: of this one now, of the others as they were heard last. */
+  totals(): Promise<readonly SaidTotals[]>
   /** As far as it was examined, without another look. */
   knownHealth(): Health
 }
@@ -47,7 +51,9 @@ export function giveAccess(engine: object, parts: EngineParts): void {
     execute: (commands) => listeners.executeOf(commands),
     onNews: (listener) => listeners.onNews(listener),
     addRemote: (remote) => presence.addRemote(remote),
+    ask: (...request) => presence.askProcess(...request),
     ownProcess: () => presence.ownProcess(),
+    totals: () => presence.totals(),
     knownHealth: () => healthWatch.known(),
   })
 }

@@ -145,6 +145,18 @@ export class UnknownSchedule extends PawlError {
   }
 }
 
+/** No process that was heard lately has a worker of that name. */
+export class UnknownWorker extends PawlError {
+  constructor(worker: string) {
+    super(
+      'UnknownWorker',
+      'rejected',
+      `No worker ${worker} is known: it was not heard for half a minute, or it has stopped. \`workers()\` lists those that are.`,
+      { worker },
+    )
+  }
+}
+
 /** What is stored of a schedule was not written by this version. It is not fired. */
 export class UnreadableSchedule extends PawlError {
   constructor(schedule: string, why: string, cause?: unknown) {

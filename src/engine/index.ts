@@ -78,5 +78,7 @@ export type {
   ScheduleInfo,
   UnreadableScheduleInfo,
 } from './schedule/schedule-info.ts'
+export type { LimitList, LimitListItem, LimitsFilter } from './inspect/limit-list.ts'
 export type { ScheduleOptions, ScheduleTerms } from './schedule/terms.ts'
+export type { RunScheduleOptions } from './schedule/run-now.ts'
 export { ScheduleHandle } from './schedule/schedule-handle.ts'

@@ -22,6 +22,7 @@ import { StoreClosed } from '../store/index.ts'
 import type { StalledTask, WorkerOptions } from '../worker/index.ts'
 import { executorFor, memoryPlace, SuspectGate, Worker } from '../worker/index.ts'
 import type { Actor } from './actor.ts'
+import { actorOrDefault } from './actor.ts'
 import { ArtifactSweep } from './artifacts/artifact-sweep.ts'
 import { Artifacts } from './artifacts/artifacts.ts'
 import type { Backup, BackupOptions } from './artifacts/backup.ts'
@@ -30,6 +31,7 @@ import {
   assertExecutionsFilter,
   assertJobId,
   assertLimit,
+  assertLimitsFilter,
   assertSegmentsFilter,
   CALL_OPTIONS,
 } from './call-options.ts'
@@ -62,17 +64,19 @@ import { listSegments } from './inspect/segments.ts'
 import type { Explanation } from './inspect/explain.ts'
 import { explain } from './inspect/explain.ts'
 import type { Health } from './inspect/health.ts'
-import { HealthWatch, stalledInfo } from './inspect/health.ts'
+import type { HealthWatch } from './inspect/health.ts'
+import { stalledInfo } from './inspect/health.ts'
 import type { JobEventName } from './hooks/job-events.ts'
 import type { JobListener, ListenOptions } from './hooks/subscription.ts'
 import { listen, listenTerms, StalledTasks } from './hooks/subscription.ts'
 import type { HistoryItem } from './inspect/history.ts'
 import { HistoryReplays, jobHistory } from './inspect/history.ts'
+import type { LimitList, LimitsFilter } from './inspect/limit-list.ts'
+import { listLimits } from './inspect/limit-list.ts'
 import type { QueueInfo } from './inspect/queue-info.ts'
 import { queueInfo } from './inspect/queue-info.ts'
 import { SoftState } from './inspect/soft-state.ts'
 import type { WorkerInfo } from './inspect/worker-info.ts'
-import { servesChannel } from './inspect/worker-info.ts'
 import type { BulkAction, BulkFilter, BulkOptions, BulkReport } from './client/bulk.ts'
 import { bulk } from './client/bulk.ts'
 import type { AcceptedActions } from './operator/accepted-actions.ts'
@@ -94,7 +98,9 @@ import type {
 import { Operator } from './operator/operator.ts'
 import { Quarantine } from './operator/quarantine.ts'
 import type { Notice, PawlParts } from './pawl-parts.ts'
+import { newHealthWatch } from './presence/health-watch.ts'
 import { PresenceLoop } from './presence/presence-loop.ts'
+import type { RunScheduleOptions } from './schedule/run-now.ts'
 import { ScheduleHandle } from './schedule/schedule-handle.ts'
 import type { RefusedCommand } from './refusals.ts'
 import { Refusals } from './refusals.ts'
@@ -161,19 +167,17 @@ export class Pawl {
     this.#softState = this.#newSoftState(notify, onStalled)
     this.#suspects = new SuspectGate(timing)
     this.#presenceLoop = this.#newPresenceLoop(parts.presenceTiming ?? upkeepTiming, onStalled)
-    this.#healthWatch = this.#newHealthWatch(notify)
+    this.#healthWatch = newHealthWatch(this.#parts, this.#presenceLoop, (unserved) =>
+      notify({ kind: 'unserved', ...unserved }),
+    )
     const definitionOf: DefinitionOf = (type) => this.#definitions.get(type) ?? null
     this.#operator = new Operator(store, this.#batcher, definitionOf, this.#now, this.#refusals)
     this.#messages = new Messages(store, this.#batcher, definitionOf)
-    this.quarantine = new Quarantine({
-      store,
-      batcher: this.#batcher,
-      timing,
-      definitionOf,
-      closing: this.#closed.signal,
-    })
+    const { signal: closing } = this.#closed
+    const batcher = this.#batcher
+    this.quarantine = new Quarantine({ store, batcher, timing, definitionOf, closing })
     const upkeepParts = { store, onError, now: this.#now, timing: upkeepTiming }
-    this.#schedules = new Schedules({ ...upkeepParts, batcher: this.#batcher, defaults })
+    this.#schedules = new Schedules({ ...upkeepParts, batcher, defaults })
     this.#place = parts.artifacts ?? memoryPlace()
     this.artifacts = new Artifacts(store, this.#place)
     this.#sweep = new ArtifactSweep({ ...upkeepParts, place: this.#place })
@@ -493,6 +497,17 @@ export class Pawl {
     return this.#operator.resume(queue, actor)
   }
 
+  /** A worker of whatever process takes nothing more, within a second or two, until it is resumed or its process ends. */
+  async drainWorker(worker: string, actor: Actor = {}): Promise<void> {
+    CALL_OPTIONS.actor.assert(actor, 'drainWorker()')
+    return this.#presenceLoop.ask(worker, true, actorOrDefault(actor, 'Drained'))
+  }
+
+  async resumeWorker(worker: string, actor: Actor = {}): Promise<void> {
+    CALL_OPTIONS.actor.assert(actor, 'resumeWorker()')
+    return this.#presenceLoop.ask(worker, false, actorOrDefault(actor, 'Resumed'))
+  }
+
   async queues(): Promise<readonly QueueListItem[]> {
     return listQueues(this.#parts.store)
   }
@@ -500,6 +515,12 @@ export class Pawl {
   /** A queue that was never configured has no bounds. */
   async queue(name: string): Promise<QueueInfo> {
     return queueInfo(await this.#parts.store.query({ kind: 'queue', queue: name }), this.#now())
+  }
+
+  /** The limits that jobs declare of which something is used now, in order of their keys, page by page. */
+  async limits(filter: LimitsFilter = {}): Promise<LimitList> {
+    assertLimitsFilter(filter)
+    return listLimits(this.#parts.store, filter)
   }
 
   /** Says what holds for the queue from now on, as a whole: an option that is left out is reset. */
@@ -527,7 +548,12 @@ export class Pawl {
 
   /** Of a schedule that was set before. */
   scheduleHandle(id: string): ScheduleHandle {
-    return new ScheduleHandle(this.#schedules, id)
+    return new ScheduleHandle(this.#schedules, id, (options) => this.runSchedule(id, options))
+  }
+
+  protected async runSchedule(id: string, options: RunScheduleOptions): Promise<Handle> {
+    CALL_OPTIONS.run.assert(options, 'run()')
+    return this.handle(await this.#schedules.run(id, options))
   }
 
   /** All that are set, in order of their ids, with those that cannot be read. */
@@ -613,6 +639,7 @@ export class Pawl {
       await Promise.all(loops.map((one) => one.close()))
       // AFTER the workers have sent their last reports, and BEFORE the store takes nothing more.
       await this.#batcher.close()
+      await this.#presenceLoop.leave()
       await this.#parts.store.close()
     } finally {
       this.#results.end(new StoreClosed())
@@ -656,35 +683,11 @@ export class Pawl {
 
   #newPresenceLoop(timing: Timing, onStalled: (task: StalledTask) => void): PresenceLoop {
     const { store, onNotice } = this.#parts
-    return new PresenceLoop({
-      presence: store.presence ?? null,
-      store,
-      batcher: this.#batcher,
-      timing,
-      now: this.#now,
-      workers: this.#workers,
-      softState: this.#softState,
-      onStalled,
-      wantsStalled: () => onNotice !== undefined || this.#stalledTasks.hasListeners,
-    })
-  }
-
-  #newHealthWatch(notify: (notice: Notice) => void): HealthWatch {
-    const { store, timing, onError, unservedAfter } = this.#parts
-    return new HealthWatch(
-      {
-        store,
-        now: () => timing.now(),
-        isServed: (...channel) => {
-          return this.#presenceLoop.knownWorkers().some((one) => servesChannel(one, ...channel))
-        },
-        stalled: () => this.#presenceLoop.knownStalled(),
-        refresh: () => this.#presenceLoop.refresh(),
-        onUnserved: (unserved) => notify({ kind: 'unserved', ...unserved }),
-        onError,
-      },
-      unservedAfter,
-    )
+    const presence = store.presence ?? null
+    const own = { workers: this.#workers, softState: this.#softState, batcher: this.#batcher }
+    const wantsStalled = () => onNotice !== undefined || this.#stalledTasks.hasListeners
+    const now = this.#now
+    return new PresenceLoop({ ...own, presence, store, timing, now, onStalled, wantsStalled })
   }
 
   #forgetHook(): ForgetHook | null {

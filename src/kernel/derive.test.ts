@@ -13,10 +13,11 @@ import {
   retry,
   stage,
 } from '../../test/support/specs.ts'
-import type { JobSpec, JobState, StageState } from './index.ts'
+import type { Job, JobSpec, JobState, StageState } from './index.ts'
 import {
   countTallies,
   executionStatus,
+  hasHeldEffects,
   isSettled,
   jobState,
   NOT_OPENED,
@@ -408,6 +409,49 @@ describe('what an orchestrator may open', () => {
     expect(job && stageIsDone(job, NO_TALLIES, 0)).toBe(false)
     expect(job && prerequisitesDone(job, NO_TALLIES, 0)).toBe(true)
     expect(job && jobState(job, NO_TALLIES, 0)).toBe('QUEUED')
+  })
+})
+
+function has({ world }: Authority): boolean {
+  const a = world.jobs.get('a') as Job
+  return hasHeldEffects(a, countTallies(world, a))
+}
+
+describe('a job has held effects', () => {
+  it('from when one may have happened or not, until a person has said so', () => {
+    const a = told(plain(), (b) => {
+      grant(b)
+      expect(has(b)).toBe(false)
+      b.must({ type: 'CommitExecution', effects: [promise()] })
+      expect(has(b)).toBe(false)
+      b.must({ type: 'StartEffect' })
+      expect(has(b)).toBe(false)
+      b.advance(30_000).must({ type: 'ExpireLease' })
+    })
+    expect(has(a)).toBe(true)
+    a.must({ type: 'ResolveEffect', start: 1, outcome: 'again' })
+    expect(has(a)).toBe(false)
+  })
+
+  it('not by what was given up before its commit', () => {
+    const a = told(plain({}, noRetries), (b) => {
+      grant(b)
+      fail(b)
+    })
+    expect(jobState(a.world.jobs.get('a') as Job, NO_TALLIES, a.now)).toBe('QUARANTINED')
+    expect(has(a)).toBe(false)
+  })
+
+  it('in any stage of a pipeline, whatever else runs', () => {
+    const a = told(pipeline([stage('one'), stage('two')]), (b) => {
+      openAndGrant(b)
+      openAndGrant(b, 1)
+      expect(has(b)).toBe(false)
+      dieAfterCommit(b)
+    })
+    expect(has(a)).toBe(true)
+    a.must({ type: 'ResolveEffect', start: 1, outcome: 'happened' })
+    expect(has(a)).toBe(false)
   })
 })
 

@@ -83,7 +83,7 @@ export function addToTally(tally: Tally, task: Task, by: 1 | -1): void {
       break
     case 'DEAD':
       tally.dead += by
-      if (task.commit !== null) tally.deadCommitted += by
+      if (isHeldTask(task)) tally.deadCommitted += by
       break
   }
   if (task.commit !== null && task.state !== 'COMPLETED') tally.committedOpen += by
@@ -115,6 +115,17 @@ export function isUndecided(job: Job, tallies: Tallies): boolean {
     const tally = tallies[i]
     return tally !== undefined && tally.waiting + tally.leased + tally.dead > tally.committedOpen
   })
+}
+
+/** Some task is DEAD after its commit: only a person can say what became of an effect of it. */
+export function hasHeldEffects({ task }: Pick<Job, 'task'>, tallies: Tallies): boolean {
+  if (task !== null) return isHeldTask(task)
+  return tallies.some(({ deadCommitted }) => deadCommitted > 0)
+}
+
+/** Of one task. */
+export function isHeldTask({ state, commit }: Task): boolean {
+  return state === 'DEAD' && commit !== null
 }
 
 /** A first attempt is ready whenever it is due: only a retry time counts as backing off. */

@@ -153,6 +153,7 @@ export const ENGINE_FUNCTIONS: OperationFunctions<OfEngine> = {
     const bounds = options as Parameters<Pawl['configure']>[1]
     return context.pawl.configure(queue, bounds, actorOf(context, input))
   }),
+  'limits.list': ({ pawl }, input) => pawl.limits(input),
   'limits.show': ({ pawl }, { limit }) => engineOf(pawl).store.query({ kind: 'limit', key: limit }),
   'schedules.list': async ({ pawl }) => ({ schedules: await pawl.schedules() }),
   'schedules.show': async ({ pawl }, { schedule, times = DEFAULT_TIMES }) => {
@@ -160,6 +161,10 @@ export const ENGINE_FUNCTIONS: OperationFunctions<OfEngine> = {
     return { ...(await handle.info()), nextTimes: await handle.nextTimes(times) }
   },
   'schedules.set': done(setSchedule),
+  'schedules.run': async (context, input) => {
+    const handle = context.pawl.scheduleHandle(input.schedule)
+    return { job: (await handle.run(optionsOf(context, input, 'schedule'))).id }
+  },
   'schedules.remove': done((context, input) =>
     context.pawl.scheduleHandle(input.schedule).remove(actorOf(context, input)),
   ),
@@ -170,6 +175,12 @@ export const ENGINE_FUNCTIONS: OperationFunctions<OfEngine> = {
     context.pawl.scheduleHandle(input.schedule).resume(actorOf(context, input)),
   ),
   'workers.list': async ({ pawl }) => ({ workers: await pawl.workers() }),
+  'workers.drain': done((context, input) =>
+    context.pawl.drainWorker(input.worker, actorOf(context, input)),
+  ),
+  'workers.resume': done((context, input) =>
+    context.pawl.resumeWorker(input.worker, actorOf(context, input)),
+  ),
   'quarantine.list': ({ pawl }, input) => pawl.quarantine.list(input),
   'quarantine.groups': async ({ pawl }, input) => ({ groups: await pawl.quarantine.groups(input) }),
   'quarantine.redrive': (context, input) =>

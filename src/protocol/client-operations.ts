@@ -1,9 +1,11 @@
 /**
- * The operations of clients and operators on queues, schedules, workers, and many jobs at once. Those on one job stand in
- * `job-operations.ts`.
+ * The operations of clients and operators on queues, workers, and many jobs at once. Those on one job stand in
+ * `job-operations.ts`, what is said to jobs in `message-operations.ts`, and those on schedules in `schedule-operations.ts`.
  */
 import { LIMITS } from '../kernel/index.ts'
+import { FIGURE_RANGES } from './figures.ts'
 import { JOB_OPERATIONS } from './job-operations.ts'
+import { MESSAGE_OPERATIONS } from './message-operations.ts'
 import { operation } from './operation.ts'
 import {
   actor,
@@ -19,6 +21,7 @@ import {
   EXAMPLE_LISTED,
   EXAMPLE_REPORT,
   exact,
+  heldEffects,
   job,
   jobFilter,
   key,
@@ -30,12 +33,12 @@ import {
   nextPage,
   pastFilter,
   pastMoment,
-  policy,
   rate,
   state,
   stateCounts,
   time,
 } from './parts.ts'
+import { SCHEDULE_OPERATIONS } from './schedule-operations.ts'
 import {
   about,
   anything,
@@ -86,6 +89,7 @@ const OTHER_OPERATIONS = {
         queue: name,
         tag: name,
         error: about('The fingerprint of what jobs failed of.', name),
+        heldEffects,
         by: choice('type', 'queue', 'tag', 'error'),
         after: about('`next` of the page before: of the groups.', text(LIMITS.nameChars)),
         limit,
@@ -229,86 +233,68 @@ const OTHER_OPERATIONS = {
       output: { queues: [{ name: 'mail', pausedAt: null, states: EXAMPLE_COUNTS.states }] },
     },
   }),
+  'limits.list': operation({
+    path: '/v1/limits',
+    roles: ['read', 'operate'],
+    scope: 'none',
+    command: { words: 'limits', summary: 'List limits of which something is used now' },
+    says: 'The limits that definitions declare, such as one by tenant, of which something is used now: in order of their keys, page by page.',
+    input: object(
+      {},
+      {
+        prefix: about('Their keys begin with it.', text(LIMITS.keyChars)),
+        after: about('`next` of the page before.', text(LIMITS.keyChars)),
+        limit,
+      },
+    ),
+    output: object({
+      limits: list(
+        object({
+          key,
+          held: about('Tasks that hold a lease under it.', whole(0)),
+          wholeAt: about('When its rate is whole again; null: it is.', nullable(date)),
+          bounds: about(
+            'What a job that waits or runs declares of it; null: none is at hand.',
+            nullable(
+              object({
+                concurrency: nullable(whole(0)),
+                rate: nullable(object({ count: whole(1), perMs: whole(1) })),
+              }),
+            ),
+          ),
+        }),
+        MOST_PER_PAGE,
+      ),
+      next: about('Give it as `after` to go on; null: there is no more.', nullable(key)),
+    }),
+    example: {
+      input: { prefix: 'tenant', limit: 10 },
+      output: {
+        limits: [
+          {
+            key: 'tenant-7',
+            held: 2,
+            wholeAt: null,
+            bounds: { concurrency: 4, rate: null },
+          },
+        ],
+        next: null,
+      },
+    },
+  }),
   'limits.show': operation({
     path: '/v1/limits/{limit}',
     roles: ['read', 'operate'],
     scope: 'none',
-    command: { words: 'limits', summary: 'Show what is used of a limit', positional: ['limit'] },
+    command: {
+      words: 'limits show',
+      summary: 'Show what is used of a limit',
+      positional: ['limit'],
+    },
     says: 'What is used of a limit that definitions declare, such as one by tenant.',
     input: object({ limit: about('The key of the limit.', key) }),
     output: open({ held: whole(0) }),
     example: { input: { limit: 'tenant-7' }, output: { held: 0 } },
-  }),
-  'schedules.show': operation({
-    path: '/v1/schedules/{schedule}',
-    roles: ['read', 'operate'],
-    scope: 'none',
-    command: {
-      words: 'schedules show',
-      summary: 'Show a schedule, with its next times',
-      positional: ['schedule'],
-    },
-    says: 'A schedule, and when it is due next.',
-    input: object(
-      { schedule: name },
-      { times: about('How many of its next times. Default 5.', whole(0, MOST_PER_PAGE)) },
-    ),
-    output: open(
-      { id: name, type: nullable(name), nextTimes: list(date, MOST_PER_PAGE) },
-      { exact },
-    ),
-    errors: ['UnknownSchedule'],
-    example: {
-      input: { schedule: 'nightly' },
-      output: { id: 'nightly', type: 'report', nextTimes: [EXAMPLE_DATE] },
-    },
-  }),
-  'schedules.set': operation({
-    path: '/v1/schedules/{schedule}',
-    method: 'POST',
-    roles: ['operate'],
-    scope: 'none',
-    command: {
-      words: 'schedules set',
-      summary: 'Set a schedule, or change it',
-      positional: ['schedule', 'type', 'input'],
-    },
-    says: 'Sets a schedule, or changes it: say `cron` or `every`. The same terms again change nothing.',
-    changes: 'The schedule makes jobs of the type when it is due.',
-    input: object(
-      { schedule: name, type: name },
-      {
-        ...actor,
-        input: about('Of each job: any JSON value. Default null.', anything()),
-        cron: about(
-          'Minute, hour, day, month and weekday; with six fields, the first is seconds.',
-          text(200, 1),
-        ),
-        timezone: about('Where the cron text is read. Default UTC.', text(100, 1)),
-        every: durationOrMs,
-        missed: about(
-          'Times that passed while no engine was open. Default once.',
-          choice('skip', 'once', 'all'),
-        ),
-        start: time,
-        end: time,
-        queue: name,
-        priority: whole(-LIMITS.priority, LIMITS.priority),
-        group: name,
-        key,
-        unique: flag(),
-        tags: list(name, LIMITS.tags),
-        metadata: anything(),
-        startWithin: durationOrMs,
-        deadline: durationOrMs,
-        retention: durationOrMs,
-        version: about('Of the definition that the input is of. Default 1.', whole(1)),
-        ...policy,
-      },
-    ),
-    output: done,
-    errors: ['InvalidDefinition', 'InvalidValue', 'UnserializableValue'],
-    example: { input: { schedule: 'nightly', type: 'report', cron: '0 3 * * *' }, output: {} },
   }),
   'quarantine.redrive': operation({
     path: '/v1/quarantine/redrive',
@@ -416,65 +402,6 @@ const OTHER_OPERATIONS = {
     errors: ['InvalidDefinition'],
     example: { input: { queue: 'mail', concurrency: 5 }, output: {} },
   }),
-  'schedules.list': operation({
-    path: '/v1/schedules',
-    roles: ['read', 'operate'],
-    scope: 'none',
-    command: { words: 'schedules', summary: 'List schedules' },
-    says: 'All schedules that are set.',
-    input: object({}),
-    output: object({
-      schedules: list(
-        open({ id: name, type: nullable(name), nextTime: nullable(date) }),
-        MOST_LISTED,
-      ),
-    }),
-    example: {
-      input: {},
-      output: { schedules: [{ id: 'nightly', type: 'report', nextTime: EXAMPLE_DATE }] },
-    },
-  }),
-  'schedules.remove': operation({
-    path: '/v1/schedules/{schedule}/remove',
-    roles: ['operate'],
-    scope: 'none',
-    command: {
-      words: 'schedules remove',
-      summary: 'Remove a schedule',
-      positional: ['schedule'],
-      asks: true,
-    },
-    says: 'Removes a schedule. Jobs that it made stay.',
-    changes: 'The schedule is gone.',
-    input: object({ schedule: name }, actor),
-    output: done,
-    errors: ['UnknownSchedule'],
-    example: { input: { schedule: 'nightly' }, output: {} },
-  }),
-  'schedules.pause': operation({
-    path: '/v1/schedules/{schedule}/pause',
-    roles: ['operate'],
-    scope: 'none',
-    command: { words: 'schedules pause', summary: 'Pause a schedule', positional: ['schedule'] },
-    says: 'Pauses a schedule: it makes no jobs.',
-    changes: 'The schedule is paused.',
-    input: object({ schedule: name }, actor),
-    output: done,
-    errors: ['UnknownSchedule', 'UnreadableSchedule'],
-    example: { input: { schedule: 'nightly' }, output: {} },
-  }),
-  'schedules.resume': operation({
-    path: '/v1/schedules/{schedule}/resume',
-    roles: ['operate'],
-    scope: 'none',
-    command: { words: 'schedules resume', summary: 'Resume a schedule', positional: ['schedule'] },
-    says: 'Resumes a schedule that was paused.',
-    changes: 'The schedule makes jobs again.',
-    input: object({ schedule: name }, actor),
-    output: done,
-    errors: ['UnknownSchedule', 'UnreadableSchedule'],
-    example: { input: { schedule: 'nightly' }, output: {} },
-  }),
   'workers.list': operation({
     path: '/v1/workers',
     roles: ['read', 'operate'],
@@ -486,6 +413,38 @@ const OTHER_OPERATIONS = {
       workers: list(open({ id: name, host: text(LIMITS.nameChars), free: whole(0) }), MOST_LISTED),
     }),
     example: { input: {}, output: { workers: [{ id: 'w-1', host: 'app-3', free: 4 }] } },
+  }),
+  'workers.drain': operation({
+    path: '/v1/workers/{worker}/drain',
+    roles: ['operate'],
+    scope: 'none',
+    command: {
+      words: 'workers drain',
+      summary: 'Let a worker take no more jobs',
+      positional: ['worker'],
+    },
+    says: 'Asks a worker, of whatever process, to take nothing more and to finish what it has. It does so within a second or two, until it is resumed or its process ends.',
+    changes: 'The worker takes nothing more.',
+    input: object({ worker: name }, actor),
+    output: done,
+    errors: ['UnknownWorker'],
+    example: { input: { worker: 'w-1', ...EXAMPLE_ACTOR }, output: {} },
+  }),
+  'workers.resume': operation({
+    path: '/v1/workers/{worker}/resume',
+    roles: ['operate'],
+    scope: 'none',
+    command: {
+      words: 'workers resume',
+      summary: 'Let a drained worker take jobs again',
+      positional: ['worker'],
+    },
+    says: 'Asks a worker that was drained to take jobs again.',
+    changes: 'The worker takes jobs again.',
+    input: object({ worker: name }, actor),
+    output: done,
+    errors: ['UnknownWorker'],
+    example: { input: { worker: 'w-1' }, output: {} },
   }),
   'quarantine.list': operation({
     path: '/v1/quarantine',
@@ -502,6 +461,7 @@ const OTHER_OPERATIONS = {
         group: name,
         code: name,
         fingerprint: name,
+        heldEffects,
         after,
         limit,
       },
@@ -551,7 +511,45 @@ const OTHER_OPERATIONS = {
     says: 'Counters and timings since the engine was opened.',
     input: object({}),
     output: open({}),
-    example: { input: {}, output: { leases: 0, quarantined: 0 } },
+    example: { input: {}, output: { leases: 0, quarantined: 0, heldEffects: 0 } },
+  }),
+  figures: operation({
+    path: '/v1/figures',
+    roles: ['read', 'operate'],
+    scope: 'none',
+    command: {
+      words: 'figures',
+      summary: 'Show rates, times and queues over time, of a server',
+      positional: ['range'],
+    },
+    says: 'Rates, times and queues over time, of all processes on the store, as the server has noted them while it was there.',
+    input: object({}, { range: about('How far back. Default 15m.', choice(...FIGURE_RANGES)) }),
+    output: about(
+      'As the type `Figures` of `pawl/server`.',
+      open({
+        range: choice(...FIGURE_RANGES),
+        since: about('When the server began to note.', time),
+        now: about('When it looked last.', time),
+        processes: whole(0),
+        times: about('When the time ends that each value of a line is of.', list(time, 150)),
+        stepMs: whole(1),
+        queuesLeftOut: whole(0),
+      }),
+    ),
+    example: {
+      input: { range: '1h' },
+      output: {
+        range: '1h',
+        since: 1_795_014_000_000,
+        now: 1_795_017_612_000,
+        processes: 2,
+        times: [1_795_017_540_000, 1_795_017_600_000],
+        stepMs: 60_000,
+        rates: { submitted: [12.5, 13], committed: [12.5, 12.75] },
+        queues: [{ queue: 'default', waiting: [4, 31], oldestMs: [120, 2_400] }],
+        queuesLeftOut: 0,
+      },
+    },
   }),
   'metrics.text': operation({
     path: '/metrics',
@@ -614,4 +612,9 @@ const OTHER_OPERATIONS = {
   }),
 }
 
-export const CLIENT_OPERATIONS = { ...JOB_OPERATIONS, ...OTHER_OPERATIONS }
+export const CLIENT_OPERATIONS = {
+  ...JOB_OPERATIONS,
+  ...MESSAGE_OPERATIONS,
+  ...OTHER_OPERATIONS,
+  ...SCHEDULE_OPERATIONS,
+}

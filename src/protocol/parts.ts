@@ -3,6 +3,7 @@
  */
 import { LATEST_TIME_MS, LIMITS, PIPELINE_JOB_TRANSITIONS } from '../kernel/index.ts'
 import type { JobState, TaskState } from '../kernel/index.ts'
+import type { SchemaOf } from './schema.ts'
 import {
   about,
   anything,
@@ -99,6 +100,12 @@ export const stateCounts = object(
   Object.fromEntries(Object.keys(PIPELINE_JOB_TRANSITIONS).map((one) => [one, counted])),
 )
 
+/** False is refused by the engine: no list is kept of jobs without. */
+export const heldEffects = about(
+  'Only jobs with an effect whose outcome a person has to say.',
+  flag() as SchemaOf<true>,
+)
+
 /** Which jobs, as they are now. */
 export const jobFilter = {
   type: name,
@@ -109,6 +116,7 @@ export const jobFilter = {
   key,
   worker: about('That has the job now.', name),
   error: about('The fingerprint of what jobs failed of.', name),
+  heldEffects,
   submittedFrom: time,
   submittedBefore: time,
   completedFrom: time,

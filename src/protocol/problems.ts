@@ -64,6 +64,7 @@ const STATUS_OF_CODE: Readonly<Record<string, number>> = {
   UnserializableValue: 400,
   UnknownJob: 404,
   UnknownSchedule: 404,
+  UnknownWorker: 404,
   UnknownTask: 404,
   NoSuchPosition: 404,
   BeforeHistory: 404,

@@ -39,6 +39,9 @@ const filter = {
   key,
 }
 const session = about('Of the process: its leases carry it.', name)
+/** What a person asks of a worker, with who and why. */
+const asking = text(LIMITS.reasonChars * 8)
+const asked = list(object({ worker: name, text: asking }), MOST_CLAIMED)
 const report = object({ job, saidAt: time, text: text(REPORT_CHARS) })
 
 /** The command line opens a store over HTTP like any other. */
@@ -154,7 +157,10 @@ export const STORE_OPERATIONS = {
         session: about('Of a process of workers: it lives as long as such a poll is open.', name),
       },
     ),
-    output: object({ cursor: text(100), news: list(text(20), NEWS.length) }),
+    output: object(
+      { cursor: text(100), news: list(text(20), NEWS.length) },
+      { asked: about('With `session`: what is asked of its workers, of each the newest.', asked) },
+    ),
     errors: ['StoreClosed', 'TooManyOpen'],
     example: { input: { since: null, waitMs: 0 }, output: { cursor: 'a1.7', news: NEWS } },
   }),
@@ -235,10 +241,25 @@ export const STORE_OPERATIONS = {
       text: about('As the engine writes it.', text(PROCESS_CHARS)),
       reports: list(report, MOST_REPORTS),
     }),
-    output: object({ graceMs: whole(0) }),
+    output: object({ graceMs: whole(0), asked }),
     example: {
       input: { session: 'remote-7f0c', text: '', reports: [] },
-      output: { graceMs: 10_000 },
+      output: { graceMs: 10_000, asked: [] },
+    },
+  }),
+  'presence.ask': operation({
+    path: '/v1/presence/ask',
+    roles: ['operate'],
+    scope: 'none',
+    command: NO_COMMAND,
+    says: 'Asks something of a worker of a process, as `workers.drain` does.',
+    changes:
+      'The process is told within a second or two; what was asked of the worker before is not asked any more.',
+    input: object({ process: name, worker: name, text: about('As the engine writes it.', asking) }),
+    output: object({ isKnown: about('False: no such process is known.', flag()) }),
+    example: {
+      input: { process: 'remote-7f0c', worker: 'w-1', text: '{}' },
+      output: { isKnown: true },
     },
   }),
   'presence.leave': operation({
@@ -254,7 +275,7 @@ export const STORE_OPERATIONS = {
   }),
   'presence.heard': operation({
     path: '/v1/presence/heard',
-    roles: ['read', 'work'],
+    roles: ['read', 'work', 'operate'],
     scope: 'own',
     command: NO_COMMAND,
     says: 'What processes said of themselves lately.',

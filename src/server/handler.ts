@@ -6,17 +6,19 @@
  * Whatever is refused on the way has changed nothing.
  */
 import { InvalidDefinition } from '../definition/index.ts'
-import type { Pawl } from '../engine/index.ts'
+import type { Pawl, QueueListItem } from '../engine/index.ts'
 import { accessTo } from '../engine/engine-access.ts'
 import { PROMETHEUS_TYPE } from '../observe/metrics/index.ts'
 import type { EventsName } from '../operations/index.ts'
 import { isEvents } from '../operations/index.ts'
 import type { FoundRoute, Operation } from '../protocol/index.ts'
-import { findRoute, PUBLIC_OPERATIONS } from '../protocol/index.ts'
+import { findRoute, OPERATIONS, PUBLIC_OPERATIONS } from '../protocol/index.ts'
 import { problemAnswer, RequestRefused } from './errors.ts'
 import { followFiles } from './followed-files.ts'
 import type { AnswerFunction, IncomingCall, OutgoingAnswer } from './exchange.ts'
 import { eventsOf } from './events.ts'
+import type { QueueLoad } from './figures/figure-history.ts'
+import { FigureSampler } from './figures/figure-sampler.ts'
 import type { CallContext, ServerParts } from './handlers.ts'
 import { call } from './handlers.ts'
 import { NewsHub } from './news-hub.ts'
@@ -60,6 +62,7 @@ export function answersOf(pawl: Pawl, terms: HandlerTerms): AnswerFunction {
   }
   // BEFORE anything is begun: a file with a mistake in it throws.
   const tokens = tokensOf(terms)
+  const sharedAnswers = new SharedAnswers()
   const parts: ServerParts = {
     pawl,
     access,
@@ -68,8 +71,14 @@ export function answersOf(pawl: Pawl, terms: HandlerTerms): AnswerFunction {
     sessions: new RemoteSessions(access, terms.graceMs, terms.onError),
     openRequests: new OpenRequests(terms.limits),
     meter: new OnDemandMeter(pawl),
-    sharedAnswers: new SharedAnswers(),
+    sharedAnswers,
+    figures: new FigureSampler({
+      now: access.now,
+      totals: () => access.totals(),
+      queues: () => readQueues(pawl, sharedAnswers, access.now),
+    }),
   }
+  if (terms.dashboard !== null) parts.figures.begin()
   const stopFollowing = followTokens(parts, tokens)
   const handler = async (request: IncomingCall): Promise<OutgoingAnswer> => {
     const headers = { ...HEADERS, 'pawl-time': String(Math.floor(access.now())) }
@@ -88,8 +97,37 @@ export function answersOf(pawl: Pawl, terms: HandlerTerms): AnswerFunction {
       parts.sessions.close()
       parts.hub.close()
       parts.meter.close()
+      parts.figures.close()
     },
   })
+}
+
+/** Who takes an answer that a page was given a moment ago. */
+const READER = { link: null, scope: null, seesPayloads: true }
+const A_MOMENT_AGO = new Headers({ 'cache-control': 'max-age=1' })
+
+/** As any reader of them, so that they are read once for a page and for its figures. */
+async function readQueues(
+  pawl: Pawl,
+  shared: SharedAnswers,
+  now: () => number,
+): Promise<readonly QueueLoad[]> {
+  const operation = OPERATIONS['queues.list']
+  const question = { operation, caller: READER, input: {}, headers: A_MOMENT_AGO }
+  const body = await shared.body(question, async () => {
+    return JSON.stringify({ queues: await pawl.queues() })
+  })
+  const { queues } = JSON.parse(body) as { queues: readonly SentQueue[] }
+  return queues.map(({ name, states, segments, oldestDueAt }) => ({
+    queue: name,
+    waiting: states.QUEUED + segments.ready,
+    oldestMs: oldestDueAt === null ? 0 : Math.max(0, now() - Date.parse(oldestDueAt)),
+  }))
+}
+
+/** Of JSON. */
+interface SentQueue extends Pick<QueueListItem, 'name' | 'states' | 'segments'> {
+  readonly oldestDueAt: string | null
 }
 
 function tokensOf({ tokens, tokenFile, linkKeys, isOpen }: HandlerTerms): Tokens {

@@ -18,6 +18,7 @@ import type { NewsHub } from './news-hub.ts'
 import type { HandlerTerms } from './options.ts'
 import type { OnDemandMeter } from './on-demand-meter.ts'
 import type { OpenRequests } from './open-requests.ts'
+import type { FigureSampler } from './figures/figure-sampler.ts'
 import type { RemoteSessions } from './remote-sessions.ts'
 import type { SharedAnswers } from './shared-answers.ts'
 import type { Caller } from './tokens.ts'
@@ -32,6 +33,7 @@ export interface ServerParts {
   readonly openRequests: OpenRequests
   readonly meter: OnDemandMeter
   readonly sharedAnswers: SharedAnswers
+  readonly figures: FigureSampler
 }
 
 /** Of one request. */
@@ -99,14 +101,15 @@ async function news(
   { hub, sessions, signal }: CallContext,
   { since, waitMs = 0, session }: OperationInput<'store.news'>,
 ): Promise<unknown> {
-  const end = session === undefined ? null : sessions.polls(session)
+  const poll = session === undefined ? null : sessions.polls(session)
+  const asked = (): object => (session === undefined ? {} : { asked: sessions.asked(session) })
   try {
     const first = hub.since(since)
-    if (first.news.length > 0 || waitMs === 0) return first
-    await hub.wait(waitMs, signal)
-    return hub.since(since)
+    if (first.news.length > 0 || waitMs === 0) return { ...first, ...asked() }
+    await hub.wait(waitMs, poll === null ? signal : AbortSignal.any([signal, poll.isAsked]))
+    return { ...hub.since(since), ...asked() }
   } finally {
-    end?.()
+    poll?.end()
   }
 }
 
@@ -151,12 +154,18 @@ const OF_STORE: Pick<Handlers, Extract<Answering, `store.${string}` | `presence.
   },
   'presence.say': async ({ sessions, terms }, { session, text, reports }) => {
     sessions.say(session, text, reports)
-    return { graceMs: terms.graceMs }
+    return { graceMs: terms.graceMs, asked: sessions.asked(session) }
   },
+  'presence.ask': async ({ access }, { process, worker, text }) => ({
+    isKnown: await access.ask(process, worker, text),
+  }),
   'presence.leave': done(async ({ sessions }, { session }) => sessions.leave(session)),
   'presence.heard': async ({ access, sessions }) => {
     const here = access.ownProcess()
-    const others = (await access.store.presence?.heard(true)) ?? []
+    const { presence } = access.store
+    const heard = (await presence?.heard(true)) ?? []
+    // What this process wrote, a server in front of this one asks for itself.
+    const others = heard.filter(({ name }) => name !== presence?.name)
     return { processes: [...(here === null ? [] : [here]), ...others, ...sessions.heard()] }
   },
   'presence.report': async ({ access, sessions }, { job }) => {
@@ -169,7 +178,11 @@ const OF_STORE: Pick<Handlers, Extract<Answering, `store.${string}` | `presence.
   }),
 }
 
-const OF_SERVER: Pick<Handlers, 'healthz' | 'readyz' | 'openapi' | 'caller' | 'metrics.text'> = {
+const OF_SERVER: Pick<
+  Handlers,
+  'healthz' | 'readyz' | 'openapi' | 'caller' | 'figures' | 'metrics.text'
+> = {
+  figures: ({ figures }, { range = '15m' }) => figures.figures(range),
   'metrics.text': ({ meter }) => meter.text(),
   healthz: async () => ({ status: 'ok' }),
   readyz: async ({ access }) => {

@@ -22,5 +22,12 @@ export type { TokenTerms } from './token-terms.ts'
 export { hashToken } from './tokens.ts'
 export type { PawlServer } from './serve.ts'
 export { serve } from './serve.ts'
-export type { Operation, Role } from '../protocol/index.ts'
+export type {
+  FigureMove,
+  FigureRange,
+  Figures,
+  Operation,
+  QueueLines,
+  Role,
+} from '../protocol/index.ts'
 export { openApiDocument, OPERATIONS } from '../protocol/index.ts'

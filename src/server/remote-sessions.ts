@@ -24,6 +24,16 @@ interface RemoteSession {
   heardAt: number
   text: string
   polls: number
+  /** Of its workers, by their names. */
+  readonly asked: Map<string, string>
+  /** Ends the polls that are open: something is asked. */
+  tell: AbortController
+}
+
+export interface OpenPoll {
+  /** Aborted once something is asked of a worker of the session. */
+  readonly isAsked: AbortSignal
+  end(): void
 }
 
 const JUDGE_MS = 500
@@ -59,14 +69,31 @@ export class RemoteSessions implements RemoteProcesses {
     for (const report of reports) this.#note(report)
   }
 
-  /** A poll of the session is open until what this gives is called. */
-  polls(session: string): () => void {
+  /** A poll of the session is open until its end is called. */
+  polls(session: string): OpenPoll {
     const known = this.#touch(session)
     known.polls += 1
-    return () => {
-      known.polls -= 1
-      known.lastMs = nowMs()
+    return {
+      isAsked: known.tell.signal,
+      end: () => {
+        known.polls -= 1
+        known.lastMs = nowMs()
+      },
     }
+  }
+
+  ask(session: string, worker: string, text: string): boolean {
+    const known = this.#sessions.get(session)
+    if (known === undefined) return false
+    known.asked.set(worker, text)
+    known.tell.abort()
+    known.tell = new AbortController()
+    return true
+  }
+
+  asked(session: string): readonly { readonly worker: string; readonly text: string }[] {
+    const asked = this.#sessions.get(session)?.asked ?? []
+    return [...asked].map(([worker, text]) => ({ worker, text }))
   }
 
   leave(session: string): void {
@@ -98,7 +125,14 @@ export class RemoteSessions implements RemoteProcesses {
       known.lastMs = nowMs()
       return known
     }
-    const fresh = { lastMs: nowMs(), heardAt: this.#access.now(), text: '', polls: 0 }
+    const fresh: RemoteSession = {
+      lastMs: nowMs(),
+      heardAt: this.#access.now(),
+      text: '',
+      polls: 0,
+      asked: new Map(),
+      tell: new AbortController(),
+    }
     this.#sessions.set(session, fresh)
     return fresh
   }

@@ -11,8 +11,10 @@ import type { Caller } from './tokens.ts'
 
 const SHARED: ReadonlySet<string> = new Set<OperationName>([
   'counts',
+  'figures',
   'health',
   'inbox.list',
+  'limits.list',
   'metrics',
   'quarantine.list',
   'queues.list',

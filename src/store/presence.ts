@@ -1,6 +1,8 @@
 /**
  * Who is there: what the processes on a store say of themselves, and which of them are known to be dead.
  *
+ * What is asked of workers is as soft: the newest request of each, until its process ends.
+ *
  * All of it is soft. `decide` never reads it, it is lost without harm, and it is empty after a restart
  * until processes speak again. What a process says is text that only the engine reads. A session is the
  * name under which a process claims: its leases carry it, and presence judges the session, never a worker.
@@ -33,6 +35,9 @@ export interface DeadSessions {
   bury(): Promise<void>
 }
 
+/** Nothing was asked. */
+export const NOTHING_ASKED: ReadonlyMap<string, string> = new Map()
+
 export interface Presence {
   /** Of this process, as it is heard by others. */
   readonly name: string
@@ -55,9 +60,18 @@ export interface Presence {
   forgetReport(job: string, until: number): Promise<void>
   /** AFTER it, what was forgotten is in no file of its own. */
   compact(): Promise<void>
+  /**
+   * What others asked of workers of this process, by the name of the worker: of each, the newest. It is read along with what
+   * this process asks and says anyway, and is another map once it was read. What was never asked, or is lost, is missing.
+   */
+  readonly asked: ReadonlyMap<string, string>
+  /** Asks something of a worker of another process. False: no such process is known. */
+  ask(process: string, worker: string, text: string): Promise<boolean>
   /** Null: none that is known now. */
   dead(): Promise<DeadSessions | null>
-  /** Takes back what this process said, and ends its session. */
+  /** The last words of a process that leaves: others hear them for a while AFTER it was closed. Never rejects. */
+  sayLast(text: string): Promise<void>
+  /** Takes back what this process said, but for its last words, and ends its session. */
   close(): Promise<void>
 }
 

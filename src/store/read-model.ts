@@ -6,6 +6,7 @@ import type {
   EffectState,
   Failure,
   JobState,
+  LimitSpec,
   Queue,
   TaskAddress,
   TaskState,
@@ -20,9 +21,11 @@ export type CountsBy = 'type' | 'queue' | 'tag' | 'error'
 export interface CountsFilter {
   readonly type?: string
   readonly queue?: string
-  /** Not together with `error`: no counter knows both. */
+  /** Of these three, one: no counter knows two of them together. */
   readonly tag?: string
   readonly error?: string
+  /** Only jobs with an effect whose outcome a person has to say. */
+  readonly heldEffects?: true
 }
 
 export interface CountGroup {
@@ -68,6 +71,8 @@ export interface JobsFilter {
   readonly worker?: string
   /** The fingerprint of what a plain job failed of, or is in quarantine for. */
   readonly error?: string
+  /** With an effect whose outcome a person has to say; of a pipeline, in any of its segments. */
+  readonly heldEffects?: true
   /** Times of the store's clock: from this one on, and before this one. */
   readonly submittedFrom?: number
   readonly submittedBefore?: number
@@ -164,6 +169,26 @@ export interface SegmentsPage {
   readonly next: number | null
 }
 
+/** A limit of which something is used now: a task holds a lease under it, or the bucket of its rate is not full. */
+export interface LimitSummary {
+  readonly key: string
+  /** Tasks that hold a lease. */
+  readonly held: number
+  /** When the bucket of its rate is full again, in milliseconds with parts of 1/1024; 0: it is full. */
+  readonly fullAt: number
+  /**
+   * The bounds that a task names with it; null: none is at hand. They are the task's own: another one may name others. In a
+   * database they are of the task that was leased last, among the 200 whose leases run out last.
+   */
+  readonly bounds: Pick<LimitSpec, 'concurrency' | 'rate'> | null
+}
+
+/** `next`: the last key that was looked at; null: there is no more. A page may be short. */
+export interface LimitsPage {
+  readonly limits: readonly LimitSummary[]
+  readonly next: string | null
+}
+
 export interface ReadModelAnswers {
   /**
    * The segments behind `after` (-1: all) of a stage, in that state only if one is said; a page may be short.
@@ -209,6 +234,11 @@ export interface ReadModelAnswers {
   questions: {
     ask: QuestionsFilter & { readonly after?: string; readonly limit: number }
     answer: QuestionsPage
+  }
+  /** Limits of which something is used now, in order of their keys, page by page; `prefix`: their keys begin with it. */
+  limits: {
+    ask: { readonly prefix?: string; readonly after?: string; readonly limit: number }
+    answer: LimitsPage
   }
   /** Those that were configured, and those that jobs are in; in order of their names. */
   queues: { ask: object; answer: readonly QueueSummary[] }

@@ -45,6 +45,7 @@ import type { ClaimRequest } from './claim-request.ts'
 import type { Moment } from './moment.ts'
 import type { News } from './notice.ts'
 import type { Presence } from './presence.ts'
+import type { Totals } from './totals.ts'
 import type { JobsFilter, JobSummary, ReadModelAnswers } from './read-model.ts'
 import type { UserTransaction, Writes } from './user-transaction.ts'
 
@@ -292,7 +293,18 @@ export interface DeadTask {
   readonly error: Failure | null
   readonly endedBy: LeaseEnd | null
   /** Effects of its commit that are held: it is not retried, they are resolved. */
-  readonly held: readonly { readonly name: string; readonly error: Failure | null }[]
+  readonly held: readonly HeldEffect[]
+}
+
+/** An effect whose outcome a person has to say. */
+export interface HeldEffect {
+  /** Its place in the commit: what `ResolveEffect` names. */
+  readonly effect: number
+  readonly name: string
+  /** What it failed of; null: nothing was heard of its last start. */
+  readonly error: Failure | null
+  /** That started it last; null: it is not known any more. */
+  readonly worker: string | null
 }
 
 export interface QuarantinedJob {
@@ -304,7 +316,7 @@ export interface QuarantinedJob {
   readonly group: string | null
   readonly tags: readonly string[]
   readonly submittedAt: number
-  /** Of a plain job one; of a pipeline all that keep it here. */
+  /** Of a plain job one; of a pipeline all that keep it here; by `heldEffects`, the first of those that have some. */
   readonly tasks: readonly DeadTask[]
 }
 
@@ -360,7 +372,7 @@ export interface SessionLease extends TaskAddress {
 export interface InUse {
   /** Tasks that hold a lease. */
   readonly held: number
-  /** When the token bucket of a rate is full again, in steps of 1/1024 ms; 0: it is full. */
+  /** When the token bucket of a rate is full again, in milliseconds with parts of 1/1024; 0: it is full. */
   readonly fullAt: number
   /** Up to 20 of the tasks that hold a lease, the oldest grant first. */
   readonly holders: readonly Holder[]
@@ -451,6 +463,8 @@ export interface Metrics {
   /** Leases that are held, and jobs in quarantine, now. */
   readonly leases: number
   readonly quarantined: number
+  /** Jobs with an effect whose outcome a person has to say, now. */
+  readonly heldEffects: number
 }
 
 /** What can be asked, and what is answered. */
@@ -480,9 +494,13 @@ export interface Answers extends ReadModelAnswers {
     }
     answer: OutputsPage | null
   }
-  /** Jobs in quarantine, in order of submission. Its cost does not grow with other jobs. */
+  /**
+   * Jobs in quarantine, in order of submission. Its cost does not grow with other jobs. With `heldEffects`, jobs that have
+   * such, also pipelines that still run.
+   */
   quarantine: {
     ask: {
+      readonly heldEffects?: true
       /** Only these; in this order. */
       readonly jobs?: readonly string[]
       readonly type?: string
@@ -635,6 +653,11 @@ export interface Store {
     commands: readonly Command[],
     claims: readonly ClaimRequest[],
   ): Promise<SubmittedAndClaimed>
+  /**
+   * What this process wrote since it opened the store, from memory; null: nothing yet. It may be a moment ahead of what is
+   * durable. Left out: a server writes for this process, and counts.
+   */
+  totals?(): Totals | null
   /** Left out: no process but this one is on the store, or presence is turned off. */
   readonly presence?: Presence
   /** Whether the server can be reached. Left out: there is none. */

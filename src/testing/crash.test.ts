@@ -221,7 +221,7 @@ describe('a crash during an effect', () => {
     expect(await handle.state()).toBe('QUARANTINED')
     expect({ asked, ran: ran.keys.length }).toEqual({ asked: 3, ran: 1 })
     expect((await pawl.quarantine.list()).jobs).toMatchObject([
-      { code: 'OutcomeUnknown', held: ['receipt'] },
+      { code: 'OutcomeUnknown', held: [{ name: 'receipt', effect: 0, endedBy: 'LeaseExpired' }] },
     ])
     await pawl.resolveEffect(handle.id, 0, { outcome: 'happened' })
     expect(await handle.result()).toEqual({ paid: true })

@@ -22,6 +22,7 @@ import type {
   Query,
   Store,
   StoreSnapshot,
+  Totals,
 } from '../store/index.ts'
 import type { TestTransaction } from './test-transaction.ts'
 import { executeInTransaction } from './test-transaction.ts'
@@ -189,6 +190,10 @@ export class CrashingStore implements Store {
 
   query<const Q extends Query>(query: Q): Promise<AnswerTo<Q>> {
     return this.#parts.store.query(query)
+  }
+
+  totals(): Totals | null {
+    return this.#parts.store.totals?.() ?? null
   }
 
   at(moment: Moment): Promise<StoreSnapshot> {

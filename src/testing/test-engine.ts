@@ -21,6 +21,7 @@ import type {
   HistoryItem,
   JobInfo,
   RerunOptions,
+  RunScheduleOptions,
   ScheduleHandle,
   ScheduleTerms,
   SubmitOptions,
@@ -264,6 +265,10 @@ export class TestEngine extends Pawl {
     const handle = await super.schedule(id, terms, actor)
     this.#workers.addDefinition(terms.job, terms.queue)
     return handle
+  }
+
+  protected override runSchedule(id: string, options: RunScheduleOptions): Promise<Handle> {
+    return super.runSchedule(id, { ...options, id: options.id ?? this.#newId(`${id}-now`) })
   }
 
   override rerun(id: string, options: RerunOptions = {}): Promise<Handle> {

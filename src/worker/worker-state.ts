@@ -9,6 +9,14 @@ export interface ServedChannel extends ChannelName {
   readonly version: number
 }
 
+/** A person asked a worker to take nothing more. */
+export interface DrainRequest {
+  /** The authority's time. */
+  readonly at: number
+  readonly by: string
+  readonly reason: string
+}
+
 export interface WorkerState {
   /** Never used before: what its leases name. */
   readonly id: string
@@ -20,6 +28,8 @@ export interface WorkerState {
   readonly free: number
   /** It claims nothing more, and waits for its handlers. */
   readonly isDraining: boolean
+  /** Who asked that it takes nothing more, and why; null: nobody did. */
+  readonly drained: DrainRequest | null
   /** How many leases it holds: handlers that run, reports on their way, and what was claimed ahead. */
   readonly held: number
   /** The first 20 of their tasks. */

@@ -4,12 +4,21 @@
  */
 import { expect } from 'vitest'
 import type { Command, Entry, Job, Task } from '../../src/kernel/index.ts'
-import { copyJob, copyTask, errorFingerprint, inputOf, jobState } from '../../src/kernel/index.ts'
+import {
+  copyJob,
+  copyTask,
+  errorFingerprint,
+  hasHeldEffects,
+  inputOf,
+  jobState,
+  tasksOf,
+} from '../../src/kernel/index.ts'
 import type {
   ChannelName,
   JobOverview,
   JobsPage,
   JobSummary,
+  LimitsPage,
   QueryOf,
   Store,
 } from '../../src/store/index.ts'
@@ -36,6 +45,7 @@ export abstract class InStep {
   now = 1_000
   abstract readonly store: Store
   quarantined = 0
+  held = 0
   counted = 0
   lists = 0
 
@@ -93,6 +103,14 @@ export abstract class InStep {
   }
 
   /** Against a recount, and not against the counters of the model, which are under test, too. */
+  /** Which bounds are at hand is for each store. */
+  async #compareLimits(): Promise<void> {
+    const query = { kind: 'limits', limit: 99 } as const
+    expect(usedLimits(await this.store.query(query))).toEqual(
+      usedLimits(await this.#expected.limits(query)),
+    )
+  }
+
   async #compareCounts(): Promise<void> {
     // Pipelines are counted again when upkeep looks at them.
     await this.store.query({ kind: 'upkeep', limit: 1_000, forgets: false })
@@ -109,6 +127,7 @@ export abstract class InStep {
       asked.push({ ...filter, by: 'type' }, { ...filter, by: 'queue' })
       if ('tag' in filter) continue
       asked.push({ ...filter, by: 'tag' }, { ...filter, by: 'error' })
+      asked.push({ ...filter, heldEffects: true }, { ...filter, heldEffects: true, by: 'type' })
     }
     for (const one of asked) {
       const query = { kind: 'counts', limit: 1_000, ...one } as const
@@ -137,6 +156,8 @@ export abstract class InStep {
       { type: 'blue', tag: 'odd', state: 'QUEUED' },
       { submittedFrom: this.now - 100, submittedBefore: this.now - 10 },
       { endedFrom: this.now - 300, endedBefore: this.now - 10 },
+      { heldEffects: true },
+      { heldEffects: true, type: 'red' },
       ...COUNTED_STATES.map((state) => ({ state })),
       ...errors.groups.map(({ name }) => ({ error: name as string })),
     ]
@@ -148,6 +169,31 @@ export abstract class InStep {
         expect({ filter, ids: await this.#listed(filter, newest) }).toEqual({ filter, ids: order })
       }
     }
+  }
+
+  /** Jobs with an effect whose outcome a person has to say, and which effects these are. */
+  async #compareHeld(all: readonly JobSummary[]): Promise<void> {
+    const { world } = this.model
+    const expected = all.flatMap(({ id }) => {
+      const tasks = tasksOf(world, world.jobs.get(id) as Job)
+      const held = tasks.flatMap(({ stage, segment, state, commit }) => {
+        const effects = state === 'DEAD' ? (commit?.effects ?? []) : []
+        return effects.flatMap((one, i) => (one.state === 'HELD' ? `${stage}/${segment}/${i}` : []))
+      })
+      return held.length === 0 ? [] : { id, held }
+    })
+    const asked = { heldEffects: true, limit: 1_000 } as const
+    const { jobs } = await this.store.query({ kind: 'quarantine', ...asked })
+    const found = jobs.map(({ id, tasks }) => ({
+      id,
+      held: tasks.flatMap(({ stage, segment, held }) =>
+        held.map(({ effect }) => `${stage}/${segment}/${effect}`),
+      ),
+    }))
+    expect(found).toEqual(expected)
+    const listed = await this.store.query({ kind: 'jobs', ...asked })
+    expect(listed.jobs.map(({ id }) => id)).toEqual(expected.map(({ id }) => id))
+    this.held += expected.length
   }
 
   async #listed(filter: ListAsked, newest: boolean): Promise<string[]> {
@@ -217,6 +263,7 @@ export abstract class InStep {
     const { jobs } = await this.store.query({ kind: 'quarantine', limit: 1_000 })
     expect(jobs.map(({ id }) => id)).toEqual(quarantined.jobs.map(({ id }) => id))
     this.quarantined += jobs.length
+    await this.#compareHeld(page.jobs)
     for (const job of world.jobs.values()) {
       const view = await this.store.query({ kind: 'job', job: job.id })
       expect({ ...view?.job, firstPosition: 0, lastPosition: 0 }).toEqual(bare(job))
@@ -250,10 +297,15 @@ export abstract class InStep {
       const query = { kind: 'limit', key } as const
       expect(await this.store.query(query)).toEqual(await this.#expected.limit(query))
     }
+    await this.#compareLimits()
     for (const [id, schedule] of world.schedules) {
       expect(await this.store.query({ kind: 'schedule', schedule: id })).toEqual(schedule)
     }
   }
+}
+
+function usedLimits({ limits, next }: LimitsPage): unknown {
+  return [limits.map(({ key, held, fullAt }) => [key, held, fullAt]), next]
 }
 
 /** By its id, so that a repeat asks for the same. */
@@ -266,7 +318,9 @@ function tagged(command: Command): Command {
 function recount(model: Ledger): CountTable {
   const counts = new CountTable()
   for (const job of model.world.jobs.values()) {
-    counts.addJob(countedJob(job), jobState(job, model.tallies(job), model.now), 1)
+    const tallies = model.tallies(job)
+    const counted = countedJob(job, hasHeldEffects(job, tallies))
+    counts.addJob(counted, jobState(job, tallies, model.now), 1)
   }
   return counts
 }

@@ -63,6 +63,7 @@ describe('the directory store', () => {
     }
     expect(pair.problems).toEqual([])
     expect(pair.quarantined).toBeGreaterThan(0)
+    expect(pair.held).toBeGreaterThan(0)
     expect(pair.counted).toBeGreaterThan(300)
     await pair.store.close()
     const { problems } = await verifyDirectory('/store', { disk: pair.disk, own })

@@ -34,6 +34,7 @@ const ASKED: readonly ((name: string) => Query)[] = [
   (job) => ({ kind: 'questions', job, limit: 9 }),
   (queue) => ({ kind: 'queue', queue }),
   (key) => ({ kind: 'limit', key }),
+  (prefix) => ({ kind: 'limits', prefix, limit: 9 }),
   (worker) => ({ kind: 'worker-leases', worker }),
   (schedule) => ({ kind: 'schedule', schedule }),
 ]

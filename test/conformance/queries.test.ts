@@ -1,7 +1,14 @@
 /** What every store says when it is asked: lists of jobs, and who holds leases. */
 import { describe, expect, it } from 'vitest'
 import type { JobSpec } from '../../src/kernel/index.ts'
-import type { Claimed, Holder, JobSummary, QueryOf, Store } from '../../src/store/index.ts'
+import type {
+  Claimed,
+  Holder,
+  JobSummary,
+  LimitsPage,
+  QueryOf,
+  Store,
+} from '../../src/store/index.ts'
 import {
   failure,
   onRecord,
@@ -37,6 +44,8 @@ async function idsOf(store: Store, asked: Partial<QueryOf<'jobs'>>): Promise<str
 }
 
 const jobOf = ({ job }: Holder): string => job
+
+const used = (page: LimitsPage): unknown => page.limits.map(({ key, held }) => [key, held])
 
 /** More than a list looks at in one step. */
 const SEGMENTS = 250
@@ -285,6 +294,78 @@ describe.each(Object.keys(STORES))('the %s store counts', (kind) => {
     expect(traffic).toMatchObject([
       { type: 'test', queue: 'default', submitted: 3, granted: 3, committed: 3 },
     ])
+  })
+})
+
+describe.each(Object.keys(STORES))('the %s store lists limits', (kind) => {
+  it('of which something is used now, in order of their keys, with what bounds them', async () => {
+    const { clock, store, send } = await setUp(kind)
+    const rated = limit('rated', 1_000)
+    const wide = { key: 'wide', concurrency: 9, rate: null }
+    await send({ type: 'SubmitJob', job: 'a', spec: plain({}, { limits: [wide, rated] }) })
+    await send({ type: 'SubmitJob', job: 'b', spec: plain({}, { limits: [wide] }) })
+    await send({ type: 'SubmitJob', job: 'c', spec: plain({}, { limits: [limit('early')] }) })
+    await send({
+      type: 'SubmitJob',
+      job: 'd',
+      spec: plain({ delayMs: 9_000 }, { limits: [limit('later')] }),
+    })
+    const all = { kind: 'limits', limit: 9 } as const
+    expect(await store.query(all)).toEqual({ limits: [], next: null })
+    const [first] = (await store.claim(claim({ max: 3 }))) as [Claimed]
+    const { key: _, ...bounds } = rated
+    expect(await store.query(all)).toEqual({
+      limits: [
+        { key: 'early', held: 1, fullAt: 0, bounds: { concurrency: 30, rate: null } },
+        { key: 'rated', held: 1, fullAt: 1_500, bounds },
+        { key: 'wide', held: 2, fullAt: 0, bounds: { concurrency: 9, rate: null } },
+      ],
+      next: null,
+    })
+    await send(commit(first))
+    // The place is free, and the bucket is not full yet.
+    expect(used(await store.query(all))).toEqual([
+      ['early', 1],
+      ['rated', 0],
+      ['wide', 1],
+    ])
+    clock.time = 1_500
+    expect(used(await store.query(all))).toEqual([
+      ['early', 1],
+      ['wide', 1],
+    ])
+  })
+
+  it('page by page, by the beginning of their keys, and past those that are not used any more', async () => {
+    const { store, send } = await setUp(kind)
+    const keys = Array.from({ length: 460 }, (_, i) => `tenant ${1_000 + i}`)
+    for (const [i, key] of [...keys, 'a', 'tenant', 'tenanu', 'z'].entries()) {
+      await send({ type: 'SubmitJob', job: `job ${i}`, spec: plain({}, { limits: [limit(key)] }) })
+    }
+    const claimed = await store.claim(claim({ max: 464 }))
+    expect(claimed).toHaveLength(464)
+    for (const one of claimed) {
+      const number = Number(one.job.slice(4))
+      if (number !== 3 && number < 450) await send(commit(one))
+    }
+    const seen: string[] = []
+    let pages = 0
+    for (let after: string | null = ''; after !== null; pages++) {
+      const page: LimitsPage = await store.query({
+        kind: 'limits',
+        prefix: 'tenant',
+        after,
+        limit: 4,
+      })
+      expect(page.limits.length).toBeLessThanOrEqual(4)
+      seen.push(...page.limits.map(({ key }) => key))
+      after = page.next
+    }
+    expect(seen).toEqual(['tenant', 'tenant 1003', ...keys.slice(450)])
+    expect(pages).toBe(3)
+    const none = await store.query({ kind: 'limits', prefix: 'tenant 2', limit: 4 })
+    expect(none).toEqual({ limits: [], next: null })
+    expect(await store.query({ kind: 'limits', limit: 0 })).toEqual({ limits: [], next: null })
   })
 })
 

@@ -3,7 +3,7 @@
  * before it by value.
  */
 import { describe, expect, it } from 'vitest'
-import type { JobDefinition, Pawl } from '../../src/index.ts'
+import type { JobDefinition, Pawl, StandardSchema } from '../../src/index.ts'
 import {
   effect,
   InvalidDefinition,
@@ -14,6 +14,15 @@ import {
   UnknownJob,
 } from '../../src/index.ts'
 import { EVERY_ENGINE } from '../support/engines.ts'
+
+const numbers: StandardSchema<number, number> = {
+  '~standard': {
+    version: 1,
+    vendor: 'test',
+    validate: (value) =>
+      typeof value === 'number' ? { value } : { issues: [{ message: 'It is no whole number' }] },
+  },
+}
 
 interface Trip {
   /** Steps that were run, in order, of all runs. */
@@ -90,6 +99,89 @@ describe.each(EVERY_ENGINE)('a job that is run again %s', (_name, open) => {
     expect(trip.ran.slice(-3)).toEqual(['find', 'book', 'pack'])
   })
 
+  it('from a step with another input keeps the steps before it all the same, and has both on record', async () => {
+    const pawl = await open()
+    const trip = newTrip()
+    pawl.work([trip.definition])
+    const first = await pawl.submit(trip.definition, 'a')
+    expect(await first.result()).toBe('a/1 a/1+2 packed')
+    const again = await pawl.rerun(first.id, { from: 'book', input: 'b', by: 'ann' })
+    // The step was made of the old input, and stays; the handler has the new one.
+    expect(await again.result()).toBe('a/1 a/1+4 packed')
+    expect(await again.info()).toMatchObject({
+      input: 'b',
+      asked: { by: 'ann', reason: "Run again from 'book' with another input" },
+    })
+    expect((await first.info()).input).toBe('a')
+    const why = { by: 'ann', reason: 'moved' }
+    const both = await pawl.rerun(first.id, { from: 'book', input: 'c', ...why })
+    expect(await both.info()).toMatchObject({
+      asked: { by: 'ann', reason: "moved (run again from 'book' with another input)" },
+    })
+    // What is given is what a new job would be given: it goes through the schema.
+    const strict = job('trip', { input: numbers, run: trip.definition.run as never })
+    const wrong = pawl.rerun(first.id, { from: 'book', input: 'd', definition: strict })
+    await expect(wrong).rejects.toThrow(/whole number/)
+  })
+
+  it('from a step with other values of steps before it begins with those, and names them on record', async () => {
+    const pawl = await open()
+    const trip = newTrip()
+    pawl.work([trip.definition])
+    const first = await pawl.submit(trip.definition, 'a')
+    await first.result()
+    const steps = { find: 'elsewhere', book: 'a/1+2' }
+    const again = await pawl.rerun(first.id, { from: 'pack', steps, input: 'b' })
+    expect(await again.result()).toBe('elsewhere a/1+2 packed')
+    expect(trip.ran).toEqual(['find', 'book', 'pack', 'pack'])
+    // Of one that is given as it was, nothing is to be said.
+    expect((await again.info()).asked).toMatchObject({
+      reason: "Run again from 'pack' with another input and other values of 'find'",
+    })
+    const [submitted] = await pawl.history(again.id)
+    expect(submitted?.entry).toMatchObject({
+      spec: { input: '"b"', steps: [{ value: '"elsewhere"' }, { value: '"a/1+2"' }] },
+    })
+    const third = await pawl.rerun(again.id, { from: 'book', steps: { find: null } })
+    expect(await third.result()).toMatch(/^null null\+/)
+  })
+
+  it('is refused with values of steps that it does not keep, and is told which those are', async () => {
+    const pawl = await open()
+    const trip = newTrip()
+    pawl.work([trip.definition])
+    const first = await pawl.submit(trip.definition, 'a')
+    await first.result()
+    const refused = (options: object) => refusal(pawl, first.id, options)
+    expect(await refused({ from: 'pack', steps: { fly: 1 } })).toMatch(
+      /'fly' is no step before 'pack'.* those are 'find', 'book'/,
+    )
+    expect(await refused({ from: 'pack', steps: { pack: 1 } })).toMatch(/'pack' is no step before/)
+    expect(await refused({ from: 'find', steps: { book: 1 } })).toMatch(/there is none/)
+    expect(await refused({ steps: { find: 1 } })).toMatch(/Say `from` which step on/)
+    expect(await refused({ from: 'pack', steps: ['find'] })).toMatch(/are an object/)
+    const reason = 'w'.repeat(4_090)
+    expect(await refused({ from: 'pack', input: 'b', reason })).toMatch(/at most 4096 are kept/)
+    expect((await pawl.list()).jobs).toHaveLength(1)
+  })
+
+  it('keeps the record of a file as it is', async () => {
+    const pawl = await open()
+    const report = job('report', {
+      run: async ({ artifact, step }) => {
+        await artifact('text').write('one')
+        return step('last', () => 'done')
+      },
+    })
+    pawl.work([report])
+    const first = await pawl.submit(report)
+    await first.result()
+    const [file = ''] = (await first.info()).steps
+    expect(await refusal(pawl, first.id, { from: 'last', steps: { [file]: 1 } })).toMatch(
+      /is the record of a file.*there is none/,
+    )
+  })
+
   it('from a step may have FAILED, or be in quarantine', async () => {
     const pawl = await open()
     const trip = newTrip()
@@ -127,7 +219,7 @@ describe.each(EVERY_ENGINE)('a job that is run again %s', (_name, open) => {
     expect(new Set(trip.sent).size).toBe(2)
   })
 
-  it('is refused: no such step, a new input, a pipeline, a job that goes on or was never there', async () => {
+  it('is refused: no such step, a pipeline, a job that goes on or was never there', async () => {
     const pawl = await open()
     const trip = newTrip()
     const worker = pawl.work([trip.definition])
@@ -136,7 +228,6 @@ describe.each(EVERY_ENGINE)('a job that is run again %s', (_name, open) => {
     expect(await refusal(pawl, first.id, { from: 'fly' })).toMatch(
       /no step 'fly': its steps are 'find', 'book', 'pack'/,
     )
-    expect(await refusal(pawl, first.id, { from: 'pack', input: 'b' })).toMatch(/new `input`/)
     await worker.stop()
     const held = await pawl.submit(trip.definition, 'a', { hold: true })
     for (const options of [{}, { from: 'find' }]) {

@@ -49,6 +49,7 @@ describe.each(Object.keys(PLACES))('the store on %s', (name) => {
       if (count % 50 === 0) await pair.compare()
     }
     expect(pair.quarantined).toBeGreaterThan(0)
+    expect(pair.held).toBeGreaterThan(0)
     expect(pair.counted).toBeGreaterThan(STEPS / 5)
     await pair.store.close()
   })

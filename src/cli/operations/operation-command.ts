@@ -57,12 +57,13 @@ async function interruptible<T>(task: (signal: AbortSignal) => Promise<T>): Prom
 
 const WITHIN_STORE = new Set(['past', 'store'])
 const OPERATED = new Set(['bulk', 'queues', 'limits', 'schedules', 'workers', 'quarantine'])
+const MEASURED = new Set(['health', 'metrics', 'figures'])
 
 function groupOf({ name, changes, roles }: Operation): CommandGroup {
   const kind = name.split('.')[0] as string
   if (name === 'store.watch') return 'jobs'
   if (WITHIN_STORE.has(kind)) return 'store'
-  if (OPERATED.has(kind) || name === 'health' || name === 'metrics') return 'operate'
+  if (OPERATED.has(kind) || MEASURED.has(name)) return 'operate'
   return changes === null || roles.includes('submit') ? 'jobs' : 'operate'
 }
 
@@ -123,7 +124,6 @@ function answer(
   input: Input,
 ): Promise<OperationAnswer> {
   const name = operation.name as CallName
-  if (!isCall(name)) throw new WrongUsage(`${operation.name} is of a server: name its address.`)
   return runOperation(
     name,
     context,
@@ -137,7 +137,12 @@ async function perform(
   call: CommandCall,
   input: Input,
 ): Promise<CommandResult> {
-  const given = isForServer(operation, call.settings)
+  const isAtServer = isForServer(operation, call.settings)
+  // BEFORE a store is opened that cannot answer it.
+  if (!isAtServer && !isCall(operation.name)) {
+    throw new WrongUsage(`${operation.name} is of a server: name its address.`)
+  }
+  const given = isAtServer
     ? await performAtServer(operation, terms, call, input)
     : await withStore(call, (pawl) => performOn(pawl, operation, terms, call, input), {
         isMade: MAKING.has(operation.name),
@@ -166,7 +171,9 @@ async function performAtServer(
   if (terms.asks) await call.ask(consequence(operation, terms, input))
   const ask = (one: Input): Promise<OperationAnswer> => callServer(operation, call.settings, one)
   const { properties = {} } = operation.input
-  const isNamed = input['by'] !== undefined || !('by' in properties)
+  // Of counts, `by` is a choice of what they are grouped by.
+  const asksWho = 'by' in properties && properties['by']?.enum === undefined
+  const isNamed = input['by'] !== undefined || !asksWho
   // A server that knows its callers by their tokens says itself who asks.
   const isKnown = isNamed || call.settings.token !== undefined
   const given = isKnown ? input : { ...input, by: userName() }

@@ -11,6 +11,7 @@ import type {
   InboxItem,
   JobInfo,
   JobListItem,
+  LimitListItem,
   QuarantineGroup,
   QuarantineItem,
   QueueListItem,
@@ -20,6 +21,7 @@ import type {
   WorkerInfo,
 } from '../../engine/index.ts'
 import type { Operation } from '../../protocol/index.ts'
+import { figuresText } from './figures-text.ts'
 import { jobFacts, JOB_COLUMNS } from '../job-text.ts'
 import type { Styles } from '../styles.ts'
 import { stateText } from '../styles.ts'
@@ -116,6 +118,7 @@ const LISTINGS: Readonly<Record<string, Listing>> = {
       { title: 'type', of: ({ type }) => type, most: 24 },
       { title: 'since', of: ({ since }) => seconds(since) },
       { title: 'code', of: ({ code }) => code, most: 24 },
+      { title: 'to resolve', of: ({ held }) => held.map(placeOfEffect).join(', ') },
       { title: 'error', of: ({ message }) => message },
     ),
   },
@@ -145,6 +148,20 @@ const LISTINGS: Readonly<Record<string, Listing>> = {
       { title: 'rate', of: ({ rate }) => (rate === null ? null : `${rate.count}/${rate.perMs}ms`) },
     ),
   },
+  'limits.list': {
+    property: 'limits',
+    columns: columns<LimitListItem>(
+      { title: 'limit', of: ({ key }) => key, most: 60 },
+      { title: 'held', of: ({ held }) => held },
+      { title: 'at once', of: ({ bounds }) => bounds?.concurrency },
+      {
+        title: 'rate',
+        of: ({ bounds }) =>
+          bounds?.rate == null ? null : `${bounds.rate.count}/${bounds.rate.perMs}ms`,
+      },
+      { title: 'whole at', of: ({ wholeAt }) => seconds(wholeAt) },
+    ),
+  },
   'schedules.list': {
     property: 'schedules',
     columns: columns<ScheduleInfo>(
@@ -165,7 +182,11 @@ const LISTINGS: Readonly<Record<string, Listing>> = {
       { title: 'worker', of: ({ id }) => id, most: 36 },
       { title: 'host', of: ({ host }) => host, most: 20 },
       { title: 'pid', of: ({ pid }) => pid },
-      { title: 'busy', of: ({ used, free }) => `${used} of ${used + free}` },
+      {
+        title: 'busy',
+        of: ({ used, free, isDraining }) =>
+          isDraining ? `${used}, draining` : `${used} of ${used + free}`,
+      },
       { title: 'holds', of: ({ held }) => held },
       { title: 'heard', of: ({ heardAt }) => seconds(heardAt) },
       {
@@ -210,6 +231,11 @@ function statesText(styles: Styles, { total, states }: CountedJobs): string {
   return [`${total} jobs`, ...told].join('  ')
 }
 
+/** As `pawl resolve` wants it. */
+function placeOfEffect({ name, effect, stage, segment }: QuarantineItem['held'][number]): string {
+  return stage === null ? `${name} (${effect})` : `${name} (${effect}, ${stage} ${segment})`
+}
+
 function explainText(styles: Styles, { job, state, isRunnable, reasons }: Explanation): string {
   const head = `${job}  ${stateText(styles, state)}${isRunnable ? '  it could run now' : ''}`
   const lines = reasons.map(({ stage, message, until }) => {
@@ -233,7 +259,9 @@ const TEXTS: Readonly<Record<string, (styles: Styles, answer: never) => string>>
   'jobs.explain': explainText,
   'jobs.submit': (_, { job }: { readonly job: string }) => job,
   'jobs.rerun': (_, { job }: { readonly job: string }) => job,
+  'schedules.run': (_, { job }: { readonly job: string }) => job,
   counts: countsText,
+  figures: figuresText,
   'past.counts': (styles, answer: CountedJobs) => statesText(styles, answer),
 }
 

@@ -15,7 +15,12 @@ export function isForServer({ kind }: Operation, { store }: Settings): boolean {
 }
 
 /** What makes something new: a request whose answer was lost is sent again, so its id is from here. */
-const MAKING: ReadonlySet<string> = new Set(['jobs.submit', 'messages.send'])
+const MAKING: ReadonlySet<string> = new Set([
+  'jobs.submit',
+  'jobs.rerun',
+  'schedules.run',
+  'messages.send',
+])
 
 export async function callServer(
   operation: Operation,

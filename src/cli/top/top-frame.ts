@@ -183,9 +183,14 @@ function peopleLines(
   { columns }: FrameSize,
   trouble: string | null,
 ): string[] {
-  const { quarantined, questions, health, counts } = state
+  const { questions, health, counts, held } = state
+  const quarantined = state.quarantined.filter((one) => one.held.length === 0)
   const all = [
     ...(trouble === null ? [] : [trouble]),
+    ...held.map(({ id, type, held: effects }) => {
+      const names = new Set(effects.map(({ name }) => name))
+      return `happened, or not: ${[...names].join(', ')} of ${type}  ${id}`
+    }),
     ...(health.outage === null ? [] : [`no store: ${health.outage.why}`]),
     ...health.broken.map(({ what }) => `broken: ${what}`),
     ...health.unserved.map(
@@ -195,7 +200,8 @@ function peopleLines(
     ...questions.map(({ job, name, ask }) => `asks ${name}: ${ask}  ${job}`),
     ...quarantined.map(({ id, type, message }) => `given up ${type}: ${message}  ${id}`),
   ]
-  const more = counts.states.QUARANTINED - quarantined.length
+  const listed = new Set([...quarantined, ...held].map(({ id }) => id))
+  const more = counts.states.QUARANTINED - listed.size
   const lines = all.length <= MOST_LINES ? all : all.slice(0, MOST_LINES)
   const rest = all.length - lines.length + Math.max(0, more)
   const title = all.length === 0 ? 'Nothing needs a person.' : 'NEEDS A PERSON'

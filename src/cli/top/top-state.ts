@@ -64,6 +64,8 @@ export interface TopState {
   readonly queues: readonly QueueListItem[]
   readonly workers: readonly WorkerInfo[]
   readonly quarantined: readonly QuarantineItem[]
+  /** Those of which a person has to say what became of an effect. */
+  readonly held: readonly QuarantineItem[]
   readonly questions: readonly InboxItem[]
   readonly health: Pick<Health, 'isWell' | 'broken' | 'stalled' | 'unserved' | 'outage'>
 }
@@ -72,11 +74,12 @@ const MOST_LISTED = 5
 
 /** Counts are kept by the store; of lists that could be long, the first few are read. */
 export async function readTopState(pawl: Pawl, place: string, at: Date): Promise<TopState> {
-  const [counts, queues, workers, quarantine, inbox, health] = await Promise.all([
+  const [counts, queues, workers, quarantine, held, inbox, health] = await Promise.all([
     pawl.counts(),
     pawl.queues(),
     pawl.workers(),
     pawl.quarantine.list({ limit: MOST_LISTED }),
+    pawl.quarantine.list({ heldEffects: true, limit: MOST_LISTED }),
     pawl.inbox({ limit: MOST_LISTED }),
     pawl.health(),
   ])
@@ -87,6 +90,7 @@ export async function readTopState(pawl: Pawl, place: string, at: Date): Promise
     queues,
     workers,
     quarantined: quarantine.jobs,
+    held: held.jobs,
     questions: inbox.questions,
     health,
   }

@@ -3,8 +3,8 @@
  */
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { BulkReport } from '../../engine/index.ts'
-import type { Action, ActionField } from './action.ts'
-import { action, announcement, FieldProblem, fieldValues, rateIn } from './action.ts'
+import type { Action, ActionField, Filled } from './action.ts'
+import { action, announcement, FieldProblem, fieldsOf, fieldValues, rateIn } from './action.ts'
 import type { InJson } from './api.ts'
 import { call, follow, isConnected, messageOf, NotReached } from './api.ts'
 import { afterDelay } from './clock.ts'
@@ -15,8 +15,6 @@ import { CopyButton, JobLink, Problem } from './parts.tsx'
 import { route } from './route.ts'
 import { label as cut, line, seen } from './safe-text.ts'
 import { actorName, keepName, reader } from './session.ts'
-
-type Filled = Readonly<Record<string, string>>
 
 const TITLE_CHARS = 60
 
@@ -35,7 +33,7 @@ export function ActionDialog() {
 
 /** What was filled in. Throws `FieldProblem` as long as it is wrong, or not enough. */
 function valuesOf(of: Action, filled: Filled): Record<string, unknown> {
-  const values = fieldValues(of.fields ?? [], filled)
+  const values = fieldValues(fieldsOf(of, filled), filled)
   const lack = of.lacks?.(values) ?? null
   if (lack !== null) throw new FieldProblem(lack)
   return values
@@ -118,7 +116,7 @@ function OpenDialog({ of }: { readonly of: Action }) {
         <h2 id="action-title">{seen(of.title)}</h2>
         <p>{of.says}</p>
         {of.preview !== undefined && <Preview of={forecast} filter={of.preview.filter} />}
-        {(of.fields ?? []).map((field) => (
+        {fieldsOf(of, filled).map((field) => (
           <FieldInput key={field.name} field={field} filled={filled} fill={fill} />
         ))}
         <WhoAndWhy filled={filled} fill={fill} />

@@ -14,8 +14,13 @@ export interface ActionField {
   readonly value?: string
   /** Left as it is, it is not sent. */
   readonly isEdited?: true
+  /** It is a property of this object, under this name. */
+  readonly within?: { readonly object: string; readonly name: string }
   readonly hint?: string
 }
+
+/** By the names of fields. */
+export type Filled = Readonly<Record<string, string>>
 
 export interface Action {
   readonly title: string
@@ -23,7 +28,8 @@ export interface Action {
   readonly says: string
   readonly operation: OperationName
   readonly input: Readonly<Record<string, unknown>>
-  readonly fields?: readonly ActionField[]
+  /** They may depend on what was filled in. */
+  readonly fields?: readonly ActionField[] | ((filled: Filled) => readonly ActionField[])
   /** What is still to be filled in, BEFORE it can be done; null: nothing. */
   readonly lacks?: (values: Readonly<Record<string, unknown>>) => string | null
   /** It destroys something, or touches many jobs. */
@@ -49,6 +55,10 @@ export const action = signal<Action | null>(null)
 /** Said to readers who see it, and to those who hear it. */
 export const announcement = signal('')
 
+export function fieldsOf({ fields = [] }: Action, filled: Filled): readonly ActionField[] {
+  return typeof fields === 'function' ? fields(filled) : fields
+}
+
 export class FieldProblem extends Error {}
 
 /** Of an action on many jobs. */
@@ -62,15 +72,20 @@ export const RATE_FIELD: ActionField = {
 /** What was filled in, as the operation takes it. */
 export function fieldValues(
   fields: readonly ActionField[],
-  given: Readonly<Record<string, string>>,
+  given: Filled,
 ): Record<string, unknown> {
   const values: Record<string, unknown> = {}
+  const objects = new Map<string, [name: string, value: unknown][]>()
   for (const field of fields) {
     const text = (given[field.name] ?? field.value ?? '').trim()
     if (text === '') continue
     if (field.isEdited === true && text === field.value?.trim()) continue
-    values[field.name] = fieldValue(field, text)
+    const value = fieldValue(field, text)
+    const { within } = field
+    if (within === undefined) values[field.name] = value
+    else objects.set(within.object, [...(objects.get(within.object) ?? []), [within.name, value]])
   }
+  for (const [name, properties] of objects) values[name] = Object.fromEntries(properties)
   return values
 }
 

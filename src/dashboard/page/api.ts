@@ -15,6 +15,7 @@ import type {
   InboxPage,
   JobInfo,
   JobList,
+  LimitList,
   EngineMetrics,
   Health,
   QuarantineItem,
@@ -27,7 +28,7 @@ import type {
 } from '../../engine/index.ts'
 import type { AskedQuestion } from '../../engine/messages/asked-question.ts'
 import type { JobState } from '../../kernel/index.ts'
-import type { OperationInput, OperationName } from '../../protocol/index.ts'
+import type { Figures, OperationInput, OperationName } from '../../protocol/index.ts'
 import { OPERATIONS, pathOf } from '../../protocol/index.ts'
 import { elapsedMs, setServerTime } from './clock.ts'
 import { isLinkPage } from './route.ts'
@@ -51,7 +52,7 @@ export interface PastCountsOf {
 /** As the store says it: its times are numbers. */
 interface LimitInUse {
   readonly held: number
-  /** When the bucket of its rate is full again, in steps of 1/1024 ms; 0: it is full. */
+  /** When the bucket of its rate is full again, in milliseconds with parts of 1/1024; 0: it is full. */
   readonly fullAt: number
   readonly holders: readonly (Omit<QueueInfo['holders'][number], 'since'> & {
     readonly since: number
@@ -63,6 +64,7 @@ interface AnswerTypes {
   counts: Counts
   health: Health
   metrics: EngineMetrics
+  figures: Figures
   'jobs.list': JobList
   'jobs.show': JobInfo
   'jobs.explain': Explanation
@@ -74,8 +76,10 @@ interface AnswerTypes {
   'jobs.rerun': { job: string }
   'queues.list': { queues: QueueListItem[] }
   'queues.show': QueueInfo
+  'limits.list': LimitList
   'limits.show': LimitInUse
   'schedules.show': ScheduleInfo & { nextTimes: Date[] }
+  'schedules.run': { job: string }
   'schedules.list': { schedules: ScheduleInfo[] }
   'workers.list': { workers: WorkerInfo[] }
   'inbox.list': InboxPage

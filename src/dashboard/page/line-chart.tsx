@@ -18,6 +18,8 @@ interface ChartTerms {
   readonly label: string
   /** In milliseconds since 1970, each after the one before. */
   readonly times: readonly number[]
+  /** Whether nothing is known of each time: no line goes over it. */
+  readonly holes: readonly boolean[]
   readonly lines: readonly ChartLine[]
   readonly valueText: (value: number) => string
   /** For what may be small and large: each step of the axis is ten times the one before. */
@@ -32,7 +34,7 @@ export function LineChart(terms: ChartTerms) {
   const newest = times.length - 1
   const pointed = pointedTime.value === null ? newest : nearest(times, pointedTime.value)
   const words = lines.map(({ name, values }) => `${name}: ${textAt(values, pointed, valueText)}`)
-  const when = times[pointed] === undefined ? 'not known yet' : clockText(times[pointed])
+  const when = times[pointed] === undefined ? 'not known yet' : clockText(times[pointed], times)
   const isNow = pointed === newest
   const point = (at: number | null): void => {
     pointedTime.value = at === null || at >= newest ? null : (times[at] ?? null)
@@ -41,7 +43,7 @@ export function LineChart(terms: ChartTerms) {
     <figure class="chart">
       <figcaption>
         <h3>{label}</h3>
-        <span class="soft">{isNow ? 'now' : when}</span>
+        <span class="soft">{isNow ? 'newest' : when}</span>
       </figcaption>
       <div
         class="plot"
@@ -105,8 +107,14 @@ function nearest(times: readonly number[], time: number): number {
   return best
 }
 
-function clockText(time: number): string {
-  return new Date(time).toLocaleTimeString('en-GB')
+/** With its day, where the times are of more than one. */
+function clockText(time: number, times: readonly number[]): string {
+  const date = new Date(time)
+  const clock = date.toLocaleTimeString('en-GB')
+  const days = new Set([times[0], times.at(-1)].map((one) => new Date(one ?? 0).toDateString()))
+  return days.size === 1
+    ? clock
+    : `${date.toLocaleDateString('en-GB', { weekday: 'short' })} ${clock}`
 }
 
 const HEIGHT = 170
@@ -137,7 +145,7 @@ function Plot({
   readonly pointed: number | null
   readonly onPoint: (at: number | null) => void
 }) {
-  const { times, lines, valueText } = terms
+  const { times, holes, lines, valueText } = terms
   const [place, width] = useWidth()
   const { ticks, share } = scaleOf(terms)
   const [first, last] = [times[0] ?? 0, times.at(-1) ?? 1]
@@ -171,13 +179,21 @@ function Plot({
       ) : (
         <>
           <text class="time" x={EDGE.left} y={HEIGHT - 4}>
-            {clockText(first)}
+            {clockText(first, times)}
           </text>
           <text class="time end" x={width - EDGE.right} y={HEIGHT - 4}>
-            {clockText(last)}
+            {clockText(last, times)}
           </text>
           {lines.map((line) => (
-            <Line key={line.name} line={line} times={times} x={x} y={y} pointed={pointed} />
+            <Line
+              key={line.name}
+              line={line}
+              times={times}
+              holes={holes}
+              x={x}
+              y={y}
+              pointed={pointed}
+            />
           ))}
         </>
       )}
@@ -197,23 +213,33 @@ function Plot({
 function Line({
   line: { values, colour, isDashed },
   times,
+  holes,
   x,
   y,
   pointed,
 }: {
   readonly line: ChartLine
   readonly times: readonly number[]
+  readonly holes: readonly boolean[]
   readonly x: (time: number) => number
   readonly y: (value: number) => number
   readonly pointed: number | null
 }) {
-  const points = values.flatMap((value, i) =>
-    value === null ? [] : `${x(times[i] as number).toFixed(1)},${y(value).toFixed(1)}`,
-  )
+  /** One for each stretch without a hole. */
+  const stretches: string[][] = [[]]
+  values.forEach((value, i) => {
+    if (holes[i] === true) stretches.push([])
+    if (value === null) return
+    stretches.at(-1)?.push(`${x(times[i] as number).toFixed(1)},${y(value).toFixed(1)}`)
+  })
   const value = pointed === null ? null : values[pointed]
   return (
     <g class={`line state-${colour}${isDashed === true ? ' dashed' : ''}`}>
-      <polyline points={points.join(' ')} />
+      {stretches
+        .filter((points) => points.length > 0)
+        .map((points) => (
+          <polyline key={points[0]} points={points.join(' ')} />
+        ))}
       {value != null && <circle cx={x(times[pointed as number] as number)} cy={y(value)} r="3.5" />}
     </g>
   )

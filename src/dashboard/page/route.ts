@@ -52,6 +52,11 @@ export function linkTo(view: string, parameters: Readonly<Record<string, string 
   return `#/${view}${query === '' ? '' : `?${query}`}`
 }
 
+/** That a call made, and answered with. */
+export function goToJob(answer: unknown): void {
+  goTo('job', { id: (answer as { job: string }).job })
+}
+
 export function goTo(view: string, parameters: Readonly<Record<string, string | null>> = {}): void {
   location.hash = linkTo(view, parameters)
 }

@@ -12,6 +12,7 @@ import type { Timing } from '../../store/clock.ts'
 import type { JobsPage, JobSummary, Store } from '../../store/index.ts'
 import type { Actor } from '../actor.ts'
 import type { ListFilter } from './job-list.ts'
+import { assertTrueOrAbsent } from '../true-or-absent.ts'
 import { assertJobFilter, jobsFilter, JOB_FILTER } from './job-list.ts'
 import type { PaceOptions, BulkReport, Refusal } from '../operator/batch-run.ts'
 import { BATCH, BatchRun, SAMPLES } from '../operator/batch-run.ts'
@@ -138,11 +139,18 @@ async function preview({ store }: BulkParts, meant: Meant): Promise<BulkReport> 
 
 /** Null: no counter knows. */
 async function countedBy(store: Store, { filter, states }: Meant): Promise<number | null> {
-  const { type, queue, tag, error, state: _state, submittedBefore: _before, ...others } = filter
-  const isKnown = Object.keys(others).length === 0 && (tag === undefined || error === undefined)
+  const { type, queue, tag, error, heldEffects, ...others } = filter
+  const { state: _state, submittedBefore: _before, ...rest } = others
+  const names = [tag, error, heldEffects].filter((one) => one !== undefined)
+  const isKnown = Object.keys(rest).length === 0 && names.length < 2
   // Pipelines are listed under the queues of their stages, and counted under none.
   if (!isKnown || queue !== undefined) return null
-  const asked = { ...(type && { type }), ...(tag && { tag }), ...(error && { error }) }
+  const asked = {
+    ...(type && { type }),
+    ...(tag && { tag }),
+    ...(error && { error }),
+    ...(heldEffects && { heldEffects }),
+  }
   const counts = await store.query({ kind: 'counts', ...asked, limit: 1 })
   return [...states].reduce((sum, state) => sum + counts.states[state], 0)
 }
@@ -206,8 +214,7 @@ function assertBulk(action: BulkAction, filter: BulkFilter, options: BulkOptions
   const { state } = filter
   const { all } = filter as { readonly all?: unknown }
   const names = Object.keys(filter).filter((name) => name !== 'all')
-  if (all !== undefined && all !== true)
-    throw new InvalidDefinition(`\`all\` of ${what} is true, or left out, not ${shown(all)}.`)
+  assertTrueOrAbsent(all, 'all', what)
   if ((all === true) === names.length > 0) {
     throw new InvalidDefinition(
       all === true

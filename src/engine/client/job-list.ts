@@ -5,6 +5,7 @@ import type { OptionNames } from '../../definition/index.ts'
 import { InvalidDefinition, KnownOptions, shown, timeOf } from '../../definition/index.ts'
 import type { Failure, JobState } from '../../kernel/index.ts'
 import type { JobsFilter, JobsPage, JobSummary, Store } from '../../store/index.ts'
+import { assertTrueOrAbsent } from '../true-or-absent.ts'
 import { assertWhole } from '../whole-number.ts'
 
 export interface ListFilter {
@@ -19,6 +20,8 @@ export interface ListFilter {
   readonly worker?: string
   /** The fingerprint of what a plain job failed of, or is in quarantine for: see `counts({ by: 'error' })`. */
   readonly error?: string
+  /** That has an effect whose outcome a person has to say; of a pipeline, in any of its segments. */
+  readonly heldEffects?: true
   /** A date, or milliseconds since 1970: from this time on, and before this time. */
   readonly submittedFrom?: Date | number
   readonly submittedBefore?: Date | number
@@ -69,6 +72,7 @@ export const JOB_FILTER: OptionNames<Omit<ListFilter, 'order' | 'after' | 'limit
   key: true,
   worker: true,
   error: true,
+  heldEffects: true,
   submittedFrom: true,
   submittedBefore: true,
   completedFrom: true,
@@ -106,7 +110,11 @@ export async function listJobs(store: Store, filter: ListFilter): Promise<JobLis
 }
 
 /** The states are known: a misspelled one would be taken for one that no job is in. */
-export function assertJobFilter({ state }: { readonly state?: unknown }, what: string): void {
+export function assertJobFilter(
+  { state, heldEffects }: { readonly state?: unknown; readonly heldEffects?: unknown },
+  what: string,
+): void {
+  assertTrueOrAbsent(heldEffects, 'heldEffects', what)
   if (state === undefined || Object.hasOwn(STATES, state as string)) return
   const known = Object.keys(STATES).join(', ')
   throw new InvalidDefinition(`\`state\` of ${what} is one of ${known}, not ${shown(state)}.`)

@@ -5,6 +5,7 @@
 import { InvalidDefinition, KnownOptions, shown } from '../../definition/index.ts'
 import type { JobState } from '../../kernel/index.ts'
 import type { CountsBy, QueueSummary, StateCounts, Store } from '../../store/index.ts'
+import { assertTrueOrAbsent } from '../true-or-absent.ts'
 import { assertWhole } from '../whole-number.ts'
 
 export interface CountsOptions {
@@ -13,6 +14,8 @@ export interface CountsOptions {
   readonly tag?: string
   /** The fingerprint of an error: only jobs that are FAILED or in quarantine, and no pipelines. */
   readonly error?: string
+  /** Only jobs with an effect whose outcome a person has to say. */
+  readonly heldEffects?: true
   /** Counts also by this. */
   readonly by?: CountsBy
   /** `next` of the page before: of the groups. */
@@ -66,6 +69,7 @@ const OPTIONS = new KnownOptions<CountsOptions>({
   queue: true,
   tag: true,
   error: true,
+  heldEffects: true,
   by: true,
   after: true,
   limit: true,
@@ -120,16 +124,20 @@ function totalOf(states: StateCounts): number {
 
 function assertCountsFilter(filter: CountsOptions): void {
   OPTIONS.assertFilter(filter, 'counts()', ['by', 'after', 'limit'])
-  const { by, tag, error, limit } = filter
+  const { by, tag, error, heldEffects, limit } = filter
+  assertTrueOrAbsent(heldEffects, 'heldEffects', 'counts()')
   if (limit !== undefined) assertWhole(limit, 'The limit of a page')
   if (by !== undefined && !BY.includes(by)) {
     const known = BY.map((one) => `'${String(one)}'`).join(', ')
     throw new InvalidDefinition(`\`by\` of counts() is one of ${known}, not ${shown(by)}.`)
   }
-  const given = [...(tag === undefined ? [] : ['tag']), ...(error === undefined ? [] : ['error'])]
+  const names = { tag, error, 'with held effects': heldEffects }
+  const given = Object.entries(names).flatMap(([name, value]) => (value === undefined ? [] : name))
   const isByName = by === 'tag' || by === 'error'
   if (given.length === 0 || (given.length === 1 && !isByName)) return
-  const what = isByName ? `by ${by} of one ${given.join(' and one ')}` : 'by tag and error together'
+  const what = isByName
+    ? `by ${by} of one ${given.join(' and one ')}`
+    : `by ${given.join(' and ')} together`
   throw new InvalidDefinition(
     `counts() does not know how many there are ${what}: no counter is kept for it. Ask for one of them, or use list().`,
   )

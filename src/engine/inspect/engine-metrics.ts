@@ -25,6 +25,8 @@ export interface EngineMetrics {
   /** Leases that are held, and jobs in quarantine, now. */
   readonly leases: number
   readonly quarantined: number
+  /** Jobs with an effect whose outcome a person has to say, now. */
+  readonly heldEffects: number
 }
 
 export function engineMetrics(

@@ -304,6 +304,10 @@ function workerReasons(
     return [reason('no-worker', `${message}: start one with work([…]).`)]
   }
   if (serving.some(({ free }) => free > 0)) return []
+  if (serving.every(({ isDraining }) => isDraining)) {
+    const message = `Its workers take nothing more, or stop: ${serving.map(({ id }) => id).join(', ')}.`
+    return [reason('workers-busy', message)]
+  }
   const places = serving.reduce((sum, { used, free }) => sum + used + free, 0)
   const here = hasUnknownWorkers ? ' in this process' : ''
   return [reason('workers-busy', `All ${places} places of its workers${here} are taken.`)]

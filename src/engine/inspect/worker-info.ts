@@ -3,6 +3,7 @@
  * lately is missing, and all are after a restart until they speak again.
  */
 import type { TaskAddress } from '../../kernel/index.ts'
+import type { Totals } from '../../store/index.ts'
 import type { ServedChannel, StalledTask, WorkerState } from '../../worker/index.ts'
 
 export interface WorkerInfo {
@@ -26,6 +27,8 @@ export interface WorkerInfo {
   readonly free: number
   /** It claims nothing more, and waits for its handlers. */
   readonly isDraining: boolean
+  /** When a person asked for that, who, and why; null: no person did. */
+  readonly drained: { readonly at: Date; readonly by: string; readonly reason: string } | null
   /** How many leases it holds, and the first 20 of their tasks. */
   readonly held: number
   readonly holds: readonly TaskAddress[]
@@ -38,13 +41,16 @@ export interface ProcessState {
   readonly version: string
   readonly workers: readonly (WorkerState & { readonly startedAt: number })[]
   readonly stalled: readonly StalledTask[]
+  /** What it wrote. Left out: nothing yet, or a server writes for it. */
+  readonly totals?: Totals
 }
 
 /** `heardAt`: the authority's time. */
 export function workersOf(state: ProcessState, heardAt: number, isHere: boolean): WorkerInfo[] {
   const { host, pid, version } = state
-  return state.workers.map(({ startedAt, ...worker }) => ({
+  return state.workers.map(({ startedAt, drained, ...worker }) => ({
     ...worker,
+    drained: drained == null ? null : { ...drained, at: new Date(drained.at) },
     isHere,
     host,
     pid,

@@ -13,7 +13,7 @@ import {
   toJson,
   toMs,
 } from '../../definition/index.ts'
-import type { Command, JobSpec, KeptStep, Payload, Task } from '../../kernel/index.ts'
+import type { Command, JobSpec, Payload, Task } from '../../kernel/index.ts'
 import { inputVersionOf, LIMITS } from '../../kernel/index.ts'
 import type { CommandBatcher } from '../../store/command-batcher.ts'
 import type { JobView, Store } from '../../store/index.ts'
@@ -23,6 +23,7 @@ import { currentInput } from '../current-input.ts'
 import { Refused, UnknownJob } from '../errors.ts'
 import type { Refusals } from '../refusals.ts'
 import { newJobId } from '../random.ts'
+import { askedFor, keptSteps } from './kept-steps.ts'
 import type { TaskChoice } from './operator-commands.ts'
 import {
   cancelOf,
@@ -90,9 +91,11 @@ export interface RerunOptions extends Actor {
   readonly id?: string
   /**
    * The name of a recorded step: those before it are kept, by value, and it and all later ones run again.
-   * Only of a plain job, with the input that the steps were made of. Default: none is kept.
+   * Only of a plain job. With a new input, too, those before it are kept: to say both is to say so. Default: none is kept.
    */
   readonly from?: string
+  /** Other values of steps before `from`, by their names. They go through no schema, as no step does. */
+  readonly steps?: Readonly<Record<string, unknown>>
   /**
    * Must be said of a job that promised effects, or children, with a commit. The new job promises them anew,
    * under keys of its own: no receiver takes them for a repeat.
@@ -256,14 +259,14 @@ export class Operator {
   /** The id of the new job. */
   async rerun(
     id: string,
-    { id: newId = newJobId(), from, effects, input, definition, ...actor }: RerunOptions,
+    { id: newId = newJobId(), from, steps, effects, input, definition, ...actor }: RerunOptions,
   ): Promise<string> {
     const view = await this.#view(id, 'SubmitJob')
     const { job } = view
     const refused = whyNotRerun(view, from !== undefined)
     if (refused !== null) throw this.#refusals.note('SubmitJob', id, refused)
     assertEffectsSaid(view, effects)
-    const steps = from === undefined ? [] : stepsBefore(view, from, input !== undefined)
+    const kept = keptSteps(job, from, steps)
     const text = await this.#inputFor(view, input, definition)
     const spec: JobSpec = {
       ...job.spec,
@@ -280,8 +283,8 @@ export class Operator {
       schedule: null,
       caller: null,
       rerunOf: id,
-      asked: actorOrDefault(actor, from === undefined ? 'Run again' : `Run again from '${from}'`),
-      steps,
+      asked: askedFor(actor, from, { hasNewInput: text !== null, changed: kept.changed }),
+      steps: kept.steps,
     }
     await this.#send(`Running job ${id} again`, { type: 'SubmitJob', job: newId, spec })
     return newId
@@ -374,32 +377,6 @@ function assertEffectsSaid(view: JobView, effects: unknown): void {
     `What job ${job.id} committed promised ${names.join(', ')}, and a new job promises them anew, under other keys: if they may happen once more, say \`effects: 'again'\`.`,
     { job: job.id },
   )
-}
-
-/** By value, in the order in which they were recorded. */
-function stepsBefore({ job }: JobView, from: string, hasNewInput: boolean): KeptStep[] {
-  const { task } = job
-  if (task === null) {
-    throw new InvalidDefinition(
-      `Job ${job.id} is a pipeline: it is run again as a whole, without \`from\`.`,
-      { job: job.id, from },
-    )
-  }
-  if (hasNewInput) {
-    throw new InvalidDefinition(
-      `The steps of job ${job.id} were made of its input: run it again \`from\` a step, or with a new \`input\`.`,
-      { job: job.id, from },
-    )
-  }
-  const index = task.steps.findIndex(({ name }) => name === from)
-  if (index === -1) {
-    const names = task.steps.map(({ name }) => `'${name}'`)
-    throw new InvalidDefinition(
-      `Job ${job.id} has recorded no step '${from}': ${names.length === 0 ? 'it has none' : `its steps are ${names.join(', ')}`}.`,
-      { job: job.id, from },
-    )
-  }
-  return task.steps.slice(0, index).map(({ name, value }) => ({ name, value }))
 }
 
 /** Its element is not checked: only what the whole array is made of has a schema. */

@@ -3,8 +3,9 @@
  * says which jobs: by a filter, by their ids, or that all are meant.
  */
 import type { AnyJob, OptionNames } from '../../definition/index.ts'
-import { InvalidDefinition, KnownOptions, shown } from '../../definition/index.ts'
+import { InvalidDefinition, KnownOptions } from '../../definition/index.ts'
 import type { Actor } from '../actor.ts'
+import { assertTrueOrAbsent } from '../true-or-absent.ts'
 import type { PaceOptions, BulkReport } from './batch-run.ts'
 
 export interface QuarantineFilter {
@@ -16,6 +17,16 @@ export interface QuarantineFilter {
   readonly code?: string
   /** Of the error: see `groups`. */
   readonly fingerprint?: string
+}
+
+/** A page of them. */
+export interface QuarantineListFilter extends QuarantineFilter {
+  /** Jobs with an effect whose outcome a person has to say; also pipelines that still run. */
+  readonly heldEffects?: true
+  /** `next` of the page before. */
+  readonly after?: number
+  /** Default 100. */
+  readonly limit?: number
 }
 
 export interface QuarantineSelection extends QuarantineFilter, Actor, PaceOptions {
@@ -57,8 +68,9 @@ const SELECTION: OptionNames<QuarantineSelection> = {
   signal: true,
 }
 const GROUPS = new KnownOptions<QuarantineFilter>(FILTER)
-const PAGE = new KnownOptions<QuarantineFilter & { after?: number; limit?: number }>({
+const PAGE = new KnownOptions<QuarantineListFilter>({
   ...FILTER,
+  heldEffects: true,
   after: true,
   limit: true,
 })
@@ -70,7 +82,10 @@ const SELECTING: readonly string[] = [...Object.keys(FILTER), 'ids']
 
 export function assertFilter(filter: unknown, call: 'groups' | 'list'): void {
   const known = call === 'groups' ? GROUPS : PAGE
-  known.assertFilter(filter, `quarantine.${call}()`, ['after', 'limit'])
+  const what = `quarantine.${call}()`
+  known.assertFilter(filter, what, ['after', 'limit'])
+  const { heldEffects } = filter as { readonly heldEffects?: unknown }
+  assertTrueOrAbsent(heldEffects, 'heldEffects', what)
 }
 
 export function assertSelection(given: unknown, call: 'discard' | 'redrive'): void {
@@ -81,9 +96,7 @@ export function assertSelection(given: unknown, call: 'discard' | 'redrive'): vo
     Object.keys({ ...SELECTION, input: true, definition: true }).filter(isFree),
   )
   const { all } = given as { readonly all?: unknown }
-  if (all !== undefined && all !== true) {
-    throw new InvalidDefinition(`\`all\` of ${what} is true, or left out, not ${shown(all)}.`)
-  }
+  assertTrueOrAbsent(all, 'all', what)
   const filters = SELECTING.filter((name) => name in (given as object))
   if ((all === true) !== filters.length > 0) return
   throw new InvalidDefinition(

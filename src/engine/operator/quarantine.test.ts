@@ -26,6 +26,14 @@ const other = job('other', {
   },
 })
 
+const pay = effect('pay', {
+  retry: { max: 0 },
+  run: () => {
+    throw new Error('refused')
+  },
+})
+const order = job('order', { effects: [pay], run: ({ commit }) => commit(null, [pay()]) })
+
 function items(count: number, name: string) {
   return Array.from({ length: count }, (_, i) => ({
     input: `4${i}`,
@@ -195,19 +203,14 @@ describe.each(ENGINES)('the quarantine of an engine %s', (_, open) => {
 
   it('leaves a job whose effect is held to the person who resolves it', async () => {
     const pawl = await open()
-    const pay = effect('pay', {
-      retry: { max: 0 },
-      run: () => {
-        throw new Error('refused')
-      },
-    })
-    const order = job('order', { effects: [pay], run: ({ commit }) => commit(null, [pay()]) })
     const handle = await pawl.submit(order, undefined, { id: 'o' })
     const worker = pawl.work([order])
     await handle.result().catch(() => undefined)
     await worker.stop()
     const { jobs } = await pawl.quarantine.list()
-    expect(jobs).toMatchObject([{ id: 'o', held: ['pay'], message: 'refused' }])
+    const error = { code: 'Error', message: 'refused' }
+    const held = [{ name: 'pay', effect: 0, stage: null, segment: null, error }]
+    expect(jobs).toMatchObject([{ id: 'o', held, message: 'refused' }])
     const problems = [{ id: 'o', why: expect.stringMatching(/resolveEffect/) as string }]
     expect(await pawl.quarantine.redrive({ all: true })).toMatchObject({
       done: 0,
@@ -219,6 +222,85 @@ describe.each(ENGINES)('the quarantine of an engine %s', (_, open) => {
       left: 1,
       problems,
     })
+  })
+
+  it('lists jobs with held effects apart, with where these stand, until they are resolved', async () => {
+    const pawl = await open()
+    await fill(pawl, { broken: 3 })
+    const gate = deferred()
+    const batch = pipeline('batch', { input: typed<number[]>() })
+      .stage('cards', { each: 'input', effects: [pay], run: ({ commit }) => commit(1, [pay()]) })
+      .stage('slow', { run: () => gate.promise })
+    const plain = await pawl.submit(order, undefined, { tags: ['vip'] })
+    const many = await pawl.submit(batch, [1, 2])
+    const worker = pawl.work([order, batch])
+    const ids = async (): Promise<string[]> => {
+      const { jobs } = await pawl.quarantine.list({ heldEffects: true })
+      return jobs.flatMap(({ id, held }) => held.map((one) => `${id} ${one.segment}`))
+    }
+    const all = [`${plain.id} null`, `${many.id} 0`, `${many.id} 1`]
+    await expect.poll(ids).toEqual(all)
+    const { jobs } = await pawl.quarantine.list({ heldEffects: true, type: 'batch' })
+    expect(jobs[0]?.held[1]).toMatchObject({
+      name: 'pay',
+      effect: 0,
+      stage: 'cards',
+      segment: 1,
+      endedBy: 'EffectFailed',
+      error: { code: 'Error', message: 'refused' },
+    })
+    expect(jobs[0]?.held[1]?.since).toBeInstanceOf(Date)
+    expect(jobs[0]?.held[1]?.worker).toEqual(expect.any(String))
+    const listed = async (filter: { type?: string } = {}): Promise<string[]> =>
+      (await pawl.list({ heldEffects: true, ...filter })).jobs.map(({ id }) => id)
+    expect(await listed()).toEqual([plain.id, many.id])
+    expect(await listed({ type: 'order' })).toEqual([plain.id])
+    await expect
+      .poll(async () => (await pawl.counts({ heldEffects: true })).states)
+      .toMatchObject({ QUARANTINED: 1, RUNNING: 1 })
+    expect((await pawl.counts({ heldEffects: true, by: 'type' })).groups).toMatchObject([
+      { name: 'batch', total: 1 },
+      { name: 'order', total: 1 },
+    ])
+    expect((await pawl.metrics()).heldEffects).toBe(2)
+    const dry = await pawl.bulk('discard', { heldEffects: true }, { dryRun: true })
+    expect(dry).toMatchObject({ matched: 1, samples: [plain.id], isComplete: true })
+    expect(await pawl.bulk('discard', { heldEffects: true })).toMatchObject({ done: 0, left: 1 })
+
+    for (const at of [0, 1]) {
+      await pawl.resolveEffect(many.id, 0, { outcome: 'happened', stage: 'cards', segment: at })
+    }
+    await pawl.resolveEffect(plain.id, 0, { outcome: 'happened' })
+    gate.resolve()
+    await many.result()
+    expect(await plain.result()).toBe(null)
+    await worker.stop()
+    expect([await ids(), await listed()]).toEqual([[], []])
+    await expect.poll(async () => (await pawl.counts({ heldEffects: true })).total).toBe(0)
+    expect(await left(pawl)).toHaveLength(3)
+  })
+
+  it('refuses what no list and no counter is kept of', async () => {
+    const pawl = await open()
+    const no = { heldEffects: false as unknown as true }
+    for (const call of [
+      pawl.list(no),
+      pawl.counts(no),
+      pawl.bulk('cancel', no),
+      pawl.quarantine.list(no),
+    ]) {
+      await expect(call).rejects.toThrow('`heldEffects` of ')
+    }
+    for (const unknown of [
+      { tag: 'red' },
+      { error: 'e' },
+      { by: 'tag' },
+      { by: 'error' },
+    ] as const) {
+      await expect(pawl.counts({ heldEffects: true, ...unknown })).rejects.toThrow(
+        'no counter is kept',
+      )
+    }
   })
 
   it('tells how far it is, batch by batch', async () => {

@@ -12,7 +12,7 @@ import {
   fromJson,
   InvalidDefinition,
 } from '../../definition/index.ts'
-import type { Command, Payload } from '../../kernel/index.ts'
+import type { Command, Failure, LeaseEnd, Payload } from '../../kernel/index.ts'
 import { fingerprintOf, whyGivenUp } from '../../kernel/index.ts'
 import type { Timing } from '../../store/clock.ts'
 import type { CommandBatcher } from '../../store/command-batcher.ts'
@@ -23,6 +23,7 @@ import type { DefinitionOf } from './operator.ts'
 import { newInput } from './operator.ts'
 import type {
   QuarantineFilter,
+  QuarantineListFilter,
   QuarantineSelection,
   RedriveOptions,
 } from './quarantine-selection.ts'
@@ -64,8 +65,26 @@ export interface QuarantineItem {
   readonly fingerprint: string
   readonly code: string
   readonly message: string
-  /** Effects whose outcome a person has to say, by `resolveEffect`. Such a job is not redriven. */
-  readonly held: readonly string[]
+  /** Effects whose outcome a person has to say, by `resolveEffect`. A task with one is not redriven. */
+  readonly held: readonly HeldEffectInfo[]
+}
+
+/** An effect whose outcome a person has to say: it may have happened, or not. */
+export interface HeldEffectInfo {
+  readonly name: string
+  /** Its place in the commit, from 0: what `resolveEffect` is given, with the next two. */
+  readonly effect: number
+  /** The name of the stage, and the segment; null: of a plain job. */
+  readonly stage: string | null
+  readonly segment: number | null
+  /** Since when a person has to say it. */
+  readonly since: Date
+  /** What it failed of; null: nothing was heard of its last start. */
+  readonly error: Pick<Failure, 'code' | 'message'> | null
+  /** How the lease ended under which it was started. */
+  readonly endedBy: LeaseEnd | null
+  /** That started it last; null: it is not known any more. */
+  readonly worker: string | null
 }
 
 interface QuarantineParts {
@@ -120,7 +139,7 @@ export class Quarantine {
 
   /** In order of submission, page by page. */
   async list(
-    filter: QuarantineFilter & { readonly after?: number; readonly limit?: number } = {},
+    filter: QuarantineListFilter = {},
   ): Promise<{ readonly jobs: readonly QuarantineItem[]; readonly next: number | null }> {
     assertFilter(filter, 'list')
     const { limit = DEFAULT_LIMIT, after } = filter
@@ -246,12 +265,12 @@ export class Quarantine {
   }
 
   async #page(
-    filter: QuarantineFilter & { readonly jobs?: readonly string[] },
+    filter: QuarantineListFilter & { readonly jobs?: readonly string[] },
     after: number,
     limit: number,
   ): Promise<Page> {
-    const { code, fingerprint, type, queue, tag, group, jobs } = filter
-    const asked = { type, queue, tag, group, jobs }
+    const { code, fingerprint, type, queue, tag, group, jobs, heldEffects } = filter
+    const asked = { type, queue, tag, group, jobs, heldEffects }
     const given = Object.entries(asked).filter(([, value]) => value !== undefined)
     const page = await this.#parts.store.query({
       kind: 'quarantine',
@@ -287,6 +306,20 @@ function isHeld({ held }: DeadTask): boolean {
   return held.length > 0
 }
 
+function heldEffectsOf(task: DeadTask): HeldEffectInfo[] {
+  const { stageName: stage, segment, since, endedBy } = task
+  return task.held.map(({ name, effect, error, worker }) => ({
+    name,
+    effect,
+    stage,
+    segment: stage === null ? null : segment,
+    since: new Date(since),
+    error: error === null ? null : { code: error.code, message: error.message },
+    endedBy,
+    worker,
+  }))
+}
+
 function reasonOf(plan: Plan): string | null {
   return typeof plan === 'string' ? plan : null
 }
@@ -301,7 +334,7 @@ function itemOf({ cause, tasks, submittedAt, ...job }: FoundJob): QuarantineItem
     fingerprint,
     code,
     message,
-    held: tasks.flatMap(({ held }) => held.map(({ name }) => name)),
+    held: tasks.flatMap(heldEffectsOf),
   }
 }
 

@@ -2,14 +2,17 @@
  * Says to other processes what this one does, hears what they say, and has the leases of dead ones
  * revoked.
  *
- * - idle: this process has no workers, and nothing wants notices. It says nothing, and hears only when it
- *   is asked. Once, when it is opened, it asks for sessions that are known to be dead.
+ * - idle: this process has no workers, and nothing wants notices. It hears only when it is asked, and says nothing, unless
+ *   it wrote something: then it says every ten seconds what it wrote. Once, when it is opened, it asks for sessions that
+ *   are known to be dead.
  * - at work: twice a second it asks which sessions are dead, and whether there is something to say. What is
  *   new (a worker more or less, one that drains, a handler that fell silent, progress and lines) is said within a
  *   second, and at most once a second. How many places are taken and what is held changes with each job: it goes
  *   along with what is new, and otherwise is said every ten seconds. The others are heard each second only if
  *   this process wants notices.
  * - closed.
+ *
+ * What others ask of the workers here is read along with what it asks and says anyway, and done at the end of a turn.
  *
  * Presence proposes, as an operator would: `RevokeLease` names the extension that was seen, and the kernel
  * decides. Nothing here can fail in a way that matters: what cannot be said is said a second later.
@@ -18,11 +21,16 @@ import { hostname } from 'node:os'
 import type { Command } from '../../kernel/index.ts'
 import type { Timer, Timing } from '../../store/clock.ts'
 import type { CommandBatcher } from '../../store/command-batcher.ts'
-import type { HeardProcess, JobReport, Presence, Store } from '../../store/index.ts'
+import type { HeardProcess, JobReport, Presence, Store, Totals } from '../../store/index.ts'
+import { totalsOf } from '../../store/index.ts'
 import type { StalledTask, Worker } from '../../worker/index.ts'
 import type { SoftState } from '../inspect/soft-state.ts'
 import type { ProcessState, WorkerInfo } from '../inspect/worker-info.ts'
 import { workersOf } from '../inspect/worker-info.ts'
+import { UnknownWorker } from '../errors.ts'
+import type { Actor } from '../actor.ts'
+import type { WorkerRequest } from './worker-request.ts'
+import { follow } from './worker-request.ts'
 import type { RemoteProcesses } from './remote-processes.ts'
 
 /** The version of Pawl, as the package says it. */
@@ -30,8 +38,10 @@ export const PAWL_VERSION = '0.1.0'
 
 const TURN_MS = 500
 const SAY_MS = 1_000
-/** So old may be what is known of a worker's places and leases elsewhere. `HEARD_WITHIN_MS` is three times that. */
-const BEAT_MS = 10_000
+/** So old may be what is known elsewhere of a worker's places and leases, and of what its process wrote. `HEARD_WITHIN_MS` is three times that. */
+export const BEAT_MS = 10_000
+/** A timer may be so early. */
+const EARLY_MS = 50
 /** What was heard is not read again within this time. */
 const FRESH_MS = 1_000
 /** A handler whose job was cancelled, and erased, may go on saying something for so long. */
@@ -65,6 +75,15 @@ interface OtherProcess {
   readonly state: ProcessState
 }
 
+/** What a process wrote, as it said itself. */
+export interface SaidTotals {
+  /** Of the process: never used before. */
+  readonly name: string
+  /** When it said so: the authority's time. */
+  readonly at: number
+  readonly totals: Totals
+}
+
 export class PresenceLoop {
   readonly #parts: PresenceLoopParts
   readonly #startedAt = new WeakMap<Worker, number>()
@@ -74,11 +93,15 @@ export class PresenceLoop {
   readonly #toldStalled = new Set<string>()
   /** What was new when it was said last; null: this process said nothing, or that it has no workers. */
   #said: string | null = null
+  /** Of own workers, what others asked and was done: what was asked once is done once. */
+  readonly #followed = new WeakMap<Worker, string>()
+  #askedSeen: ReadonlyMap<string, string> | null = null
   #saidAt = -Infinity
   /** From here on it says what it does though nothing is new. */
   #beatFrom = -Infinity
   #timer: Timer | null = null
   #running: Promise<void> | null = null
+  #hasJudged = false
   #isClosed = false
 
   constructor(parts: PresenceLoopParts) {
@@ -164,18 +187,77 @@ export class PresenceLoop {
     return () => void this.#remote.delete(remote)
   }
 
-  /** What this process says of itself; null: it has no workers. */
+  /** Asks a worker of any process to take nothing more, or to take jobs again. Throws if none is known by that name. */
+  async ask(worker: string, isDraining: boolean, actor: Required<Actor>): Promise<void> {
+    const { now, workers } = this.#parts
+    const request: WorkerRequest = { isDraining, at: Math.floor(now()), ...actor }
+    const text = JSON.stringify(request)
+    const own = [...workers].find(({ name }) => name === worker)
+    if (own !== undefined) return follow(own, text)
+    const heard = await this.#heard(false)
+    if (heard !== null) this.#noteHeard(heard)
+    for (const process of this.#others.keys()) {
+      if (await this.askProcess(process, worker, text)) return
+    }
+    throw new UnknownWorker(worker)
+  }
+
+  /** False: no such process is known here, or it has no such worker. */
+  async askProcess(process: string, worker: string, text: string): Promise<boolean> {
+    const { presence, workers } = this.#parts
+    if (process === this.#name()) {
+      const own = [...workers].find(({ name }) => name === worker)
+      if (own !== undefined) follow(own, text)
+      return own !== undefined
+    }
+    if (!this.#hasOther(process, worker)) await this.refresh()
+    if (!this.#hasOther(process, worker)) return false
+    for (const remote of this.#remote) if (remote.ask(process, worker, text)) return true
+    return (await presence?.ask(process, worker, text)) ?? false
+  }
+
+  /** As it was heard last. */
+  #hasOther(process: string, worker: string): boolean {
+    const { workers = [] } = this.#others.get(process)?.state ?? {}
+    return workers.some(({ id }) => id === worker)
+  }
+
+  /** What this process says of its workers; null: it has none. */
   ownProcess(): HeardProcess | null {
-    const { workers, presence, now } = this.#parts
+    const { workers, now } = this.#parts
     if (workers.size === 0) return null
-    const name = presence?.name ?? `${hostname()}-${process.pid}`
-    return { name, heardAt: now(), text: JSON.stringify(this.#ownState()) }
+    return { name: this.#name(), heardAt: now(), text: JSON.stringify(this.#ownState()) }
+  }
+
+  /** What all processes wrote that wrote something: of this one now, of the others as they were heard last. */
+  async totals(): Promise<readonly SaidTotals[]> {
+    const { store, now } = this.#parts
+    await this.refresh()
+    // Of a store behind a server, that server's own are asked for.
+    const own =
+      store.totals?.bind(store) ?? (async () => totalsOf(await store.query({ kind: 'metrics' })))
+    const totals = await own()
+    const here = totals === null ? [] : [{ name: this.#name(), at: now(), totals }]
+    const others = [...this.#others].flatMap(([name, { heardAt, state }]) => {
+      return state.totals === undefined ? [] : [{ name, at: heardAt, totals: state.totals }]
+    })
+    return [...here, ...others]
   }
 
   async close(): Promise<void> {
     this.#isClosed = true
     this.#timer?.cancel()
     await this.#running
+  }
+
+  /** AFTER the last entry was written: what a process that said something before wrote since then, others are told. */
+  async leave(): Promise<void> {
+    const { presence, store } = this.#parts
+    const totals = store.totals?.() ?? null
+    if (presence === null || totals === null || this.#saidAt === -Infinity) return
+    await presence.sayLast(
+      JSON.stringify({ ...this.#ownState(), workers: [], stalled: [], totals }),
+    )
   }
 
   /** Null: the store could not be asked. */
@@ -200,11 +282,15 @@ export class PresenceLoop {
     this.#timer = this.#parts.timing.after(ms, () => {
       this.#running = this.#turn().finally(() => {
         this.#running = null
-        const { workers, wantsStalled } = this.#parts
-        // What was said last must not stand for longer than the workers did.
-        if (workers.size > 0 || wantsStalled() || this.#said !== null) this.#schedule(TURN_MS)
+        this.#schedule(this.#isAtWork ? TURN_MS : BEAT_MS)
       })
     })
+  }
+
+  /** What was said last must not stand for longer than the workers did. */
+  get #isAtWork(): boolean {
+    const { workers, wantsStalled } = this.#parts
+    return workers.size > 0 || wantsStalled() || this.#said !== null
   }
 
   async #turn(): Promise<void> {
@@ -213,16 +299,31 @@ export class PresenceLoop {
       if (this.#parts.workers.size > 0) await this.#parts.presence?.begin()
       // BEFORE others are judged, which may take long: this process must not fall silent meanwhile.
       await this.#say()
-      await this.#revokeDead()
+      if (this.#isAtWork || !this.#hasJudged) await this.#revokeDead()
       if (this.#parts.wantsStalled()) await this.refresh()
     } catch {
       // The database is away or busy, or the store is closed: the next turn tries again.
+    }
+    this.#followAsked()
+  }
+
+  /** What others asked of the workers here, as far as it was read with what was said and asked. */
+  #followAsked(): void {
+    const { presence, workers } = this.#parts
+    if (presence === null || presence.asked === this.#askedSeen) return
+    this.#askedSeen = presence.asked
+    for (const worker of workers) {
+      const text = this.#askedSeen.get(worker.name)
+      if (text === undefined || text === this.#followed.get(worker)) continue
+      this.#followed.set(worker, text)
+      follow(worker, text)
     }
   }
 
   async #revokeDead(): Promise<void> {
     const { presence, store, batcher } = this.#parts
     const dead = await presence?.dead()
+    this.#hasJudged = true
     if (dead == null) return
     // What they said last is there until they are buried.
     const heard = await this.#heard(false)
@@ -262,17 +363,20 @@ export class PresenceLoop {
     const { presence, timing, softState, workers } = this.#parts
     const passed = timing.now() - this.#saidAt
     if (presence === null || passed < SAY_MS || this.#isClosed) return
-    if (workers.size === 0 && this.#said === null) return
-    const news = this.#news()
+    const totals = this.#parts.store.totals?.() ?? null
+    const isIdle = workers.size === 0 && this.#said === null
+    if (isIdle && totals === null) return
+    const news = isIdle ? null : this.#news()
     const reports = softState.takeChanged(MOST_REPORTS_SAID)
     const isNews = news !== this.#said || reports.length > 0
     if (!isNews && !presence.isMissed && timing.now() < this.#beatFrom) return
     this.#saidAt = timing.now()
     try {
-      await presence.say(JSON.stringify(this.#ownState()), reports)
-      // A process without workers says so once, and no more.
+      const state = this.#ownState()
+      await presence.say(JSON.stringify(totals === null ? state : { ...state, totals }), reports)
+      // A process without workers says so once. What it wrote is no news.
       this.#said = workers.size === 0 ? null : news
-      this.#beatFrom = this.#saidAt + BEAT_MS
+      this.#beatFrom = this.#saidAt + BEAT_MS - EARLY_MS
     } catch (error) {
       for (const { job } of reports) softState.noteChanged(job)
       throw error
@@ -284,6 +388,10 @@ export class PresenceLoop {
     const { workers, softState } = this.#parts
     const named = [...workers].map(({ name, isDraining }) => [name, isDraining])
     return JSON.stringify([named, softState.stalledTasks()])
+  }
+
+  #name(): string {
+    return this.#parts.presence?.name ?? `${hostname()}-${process.pid}`
   }
 
   #ownState(): ProcessState {

@@ -1,5 +1,5 @@
 /**
- * The schedules of an engine: set, listed, paused, removed, and fired when their time comes.
+ * The schedules of an engine: set, listed, paused, removed, run when a person asks for it, and fired when their time comes.
  *
  * They share one timer. A round reads those again that are due as far as is known, fires what is due, and
  * sets the timer to the next due time. Every engine on a store does this: ids and the kernel make sure that
@@ -18,10 +18,13 @@ import { StoreEnded } from '../../store/index.ts'
 import type { Actor } from '../actor.ts'
 import { actorOrDefault } from '../actor.ts'
 import { Refused, UnknownSchedule, UnreadableSchedule } from '../errors.ts'
+import { newJobId } from '../random.ts'
 import type { Due, ReadSchedule } from './due-times.ts'
 import { ScheduleCache } from './due-times.ts'
 import type { FiringParts } from './firing.ts'
 import { fire } from './firing.ts'
+import type { RunScheduleOptions } from './run-now.ts'
+import { submitNow, submittedNow } from './run-now.ts'
 import type { ScheduleInfo, UnreadableScheduleInfo } from './schedule-info.ts'
 import { nextTimes, scheduleInfo, unreadableInfo } from './schedule-info.ts'
 import type { StoredSchedule } from './stored-schedule.ts'
@@ -111,6 +114,13 @@ export class Schedules {
       this.#throwIfRefused(id, await this.#send({ type: 'RemoveSchedule', schedule: id, ...named }))
       this.#cache.remove(id)
     })
+  }
+
+  /** Submits a job of it at once, whether or not it is paused. The id of the job. */
+  async run(id: string, { id: job = newJobId(), ...actor }: RunScheduleOptions): Promise<string> {
+    const { stored } = this.#read(id, await this.#find(id))
+    const submit = submitNow(id, stored, job, actor)
+    return submittedNow(id, submit, await this.#parts.batcher.send(submit))
   }
 
   /** With those that cannot be read. */

@@ -147,6 +147,7 @@ function gaugesOf(
       ),
     ],
     pawl_quarantine_jobs: one(metrics.quarantined),
+    pawl_held_effect_jobs: one(metrics.heldEffects),
     pawl_quarantine_oldest_seconds: one(Math.max(0, ...quarantinedSince.map(ageOf))),
   }
 }

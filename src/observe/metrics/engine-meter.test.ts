@@ -137,6 +137,9 @@ describe('what should be rare', () => {
     expect(lost.value('pawl_leases_lost_total', { type: 'pays' })).toBe(1)
     expect(lost.value('pawl_unknown_outcomes_total')).toBe(1)
     expect(lost.value('pawl_quarantined_total', { type: 'pays' })).toBe(1)
+    expect(lost.value('pawl_held_effect_jobs')).toBe(1)
+    await pawl.resolveEffect(id, 0, { outcome: 'happened' })
+    expect((await figuresOf(meter)).value('pawl_held_effect_jobs')).toBe(0)
   })
 
   it('is counted: a report that comes after its lease was taken away', async () => {

@@ -110,6 +110,10 @@ export const METRIC_TERMS = {
     'gauge',
     'For how long the oldest of them has been there: of the first 100 in order of submission.',
   ),
+  pawl_held_effect_jobs: metric(
+    'gauge',
+    'Jobs with an effect whose outcome a person has to say: it may have happened, or not.',
+  ),
   pawl_stalled_tasks: metric(
     'gauge',
     'Tasks whose handler says nothing while its worker holds the lease.',

@@ -38,6 +38,7 @@ import type {
   StoreSnapshot,
   StreamPage,
 } from '../store.ts'
+import type { Totals } from '../totals.ts'
 import { claimedBy } from '../views/claimed.ts'
 import { EntryWatches } from '../views/entry-watch.ts'
 import { taskView } from '../views/job-views.ts'
@@ -171,6 +172,10 @@ export class DirectoryStore implements Store {
     // AFTER everything is durable that the answer may rest on.
     await this.#writer.durable()
     return shown
+  }
+
+  totals(): Totals | null {
+    return this.#ledger.meters.totals()
   }
 
   watch(from: number): AsyncIterable<PositionedEntry> {

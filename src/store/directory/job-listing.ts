@@ -102,8 +102,9 @@ export class JobListing {
   /** Those that are over. */
   *#over(query: QueryOf<'jobs'>, after: number): IterableIterator<Found | null> {
     const { finished } = this.#state
-    const { key, type, state, worker, newest = false } = query
-    if (worker !== undefined || (state !== undefined && !isFinal(state))) return
+    const { key, type, state, worker, heldEffects, newest = false } = query
+    if (worker !== undefined || heldEffects === true) return
+    if (state !== undefined && !isFinal(state)) return
     if (key !== undefined) {
       for (const one of finished.withKey(key, type, after, newest)) yield ofFinished(one)
       return
@@ -152,7 +153,7 @@ export class JobListing {
 
   /** Those behind a position that the filter has an index for, in order; null: it has none. */
   #someLive(query: QueryOf<'jobs'>, after: number): Iterable<Job> | null {
-    const { key, type, state, worker, error, endedFrom, endedBefore } = query
+    const { key, type, state, worker, error, heldEffects, endedFrom, endedBefore } = query
     const { ledger } = this.#state
     const newest = query.newest === true
     if (state !== undefined && isFinal(state)) return []
@@ -162,9 +163,11 @@ export class JobListing {
       const open = ledger.jobsWithKey(key, type).filter((job) => !ledger.isOver(job))
       return inOrder(open, after, newest)
     }
-    // Jobs in quarantine are in memory, and have a list of their own.
+    // Jobs in quarantine, or with held effects, are in memory, and have lists of their own.
+    if (heldEffects === true)
+      return newest ? ledger.dead.held.before(after) : ledger.dead.held.after(after)
     if (state === 'QUARANTINED' || error !== undefined) {
-      return newest ? ledger.quarantined.before(after) : ledger.quarantined.after(after)
+      return newest ? ledger.dead.quarantined.before(after) : ledger.dead.quarantined.after(after)
     }
     if (state === 'RUNNING') return inOrder(runningJobs(ledger), after, newest)
     return this.#openMatches(query) === 0 ? [] : null

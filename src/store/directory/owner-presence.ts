@@ -8,6 +8,7 @@
  * What is said stays in this process: there is no other.
  */
 import type { DeadSessions, HeardProcess, JobReport, Presence } from '../presence.ts'
+import { NOTHING_ASKED } from '../presence.ts'
 import { newSessionName } from '../random.ts'
 
 const OWNER = /^owner-/
@@ -44,6 +45,14 @@ export class OwnerPresence implements Presence {
     // Nothing was said.
   }
 
+  get asked(): ReadonlyMap<string, string> {
+    return NOTHING_ASKED
+  }
+
+  async ask(): Promise<boolean> {
+    return false
+  }
+
   async compact(): Promise<void> {
     // Nothing is in a file.
   }
@@ -56,6 +65,10 @@ export class OwnerPresence implements Presence {
         this.#areFormerBuried = true
       },
     }
+  }
+
+  async sayLast(): Promise<void> {
+    // As before.
   }
 
   async close(): Promise<void> {

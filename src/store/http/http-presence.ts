@@ -3,7 +3,10 @@
  */
 import type { OperationName } from '../../protocol/index.ts'
 import type { DeadSessions, HeardProcess, JobReport, Presence } from '../presence.ts'
+import { NOTHING_ASKED } from '../presence.ts'
 import { newSessionName } from '../random.ts'
+
+type AskedOfWorkers = readonly { readonly worker: string; readonly text: string }[]
 
 type CallServer = (name: OperationName, input: object) => Promise<unknown>
 
@@ -11,6 +14,7 @@ export class HttpPresence implements Presence {
   readonly name = newSessionName('remote')
   readonly #call: CallServer
   #hasBegun = false
+  #asked = NOTHING_ASKED
 
   constructor(call: CallServer) {
     this.#call = call
@@ -40,7 +44,26 @@ export class HttpPresence implements Presence {
   }
 
   async say(text: string, reports: readonly JobReport[]): Promise<void> {
-    await this.#call('presence.say', { session: this.name, text, reports })
+    const { asked } = (await this.#call('presence.say', { session: this.name, text, reports })) as {
+      asked: AskedOfWorkers
+    }
+    this.noteAsked(asked)
+  }
+
+  get asked(): ReadonlyMap<string, string> {
+    return this.#asked
+  }
+
+  /** As the server says it with each poll of the session, and when something is said. */
+  noteAsked(asked: AskedOfWorkers = []): void {
+    this.#asked = new Map(asked.map(({ worker, text }) => [worker, text]))
+  }
+
+  async ask(process: string, worker: string, text: string): Promise<boolean> {
+    const { isKnown } = (await this.#call('presence.ask', { process, worker, text })) as {
+      isKnown: boolean
+    }
+    return isKnown
   }
 
   async heard(): Promise<readonly HeardProcess[]> {
@@ -67,6 +90,10 @@ export class HttpPresence implements Presence {
 
   async dead(): Promise<DeadSessions | null> {
     return null
+  }
+
+  async sayLast(): Promise<void> {
+    // What it wrote, the server wrote.
   }
 
   async close(): Promise<void> {

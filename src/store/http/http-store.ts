@@ -34,6 +34,13 @@ import { HttpWatch } from './http-watch.ts'
 import type { RequestTerms, TransportOptions } from './transport.ts'
 import { Transport } from './transport.ts'
 
+/** `asked`: of workers of the session that the poll named. */
+interface HeardNews {
+  readonly cursor: string
+  readonly news: readonly NewsKind[]
+  readonly asked?: Parameters<HttpPresence['noteAsked']>[0]
+}
+
 export interface HttpOptions extends TransportOptions {
   /** Whether the server judges this process by its connection. Default: true. */
   readonly presence?: boolean
@@ -206,8 +213,9 @@ export class HttpStore implements Store {
       const options = { heldMs: NEWS_WAIT_MS, isIdle: true, signal, isPatient: false }
       try {
         const told = await this.#call('store.news', input, options)
-        const { cursor, news } = told as { cursor: string; news: readonly NewsKind[] }
+        const { cursor, news, asked } = told as HeardNews
         this.#cursor = cursor
+        if (asked !== undefined) this.presence?.noteAsked(asked)
         if (news.length > 0) for (const listener of this.#listeners) listener(new Set(news))
       } catch {
         // The server is away: what happens meanwhile is asked for by polls, and told when it is back.

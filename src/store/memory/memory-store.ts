@@ -26,6 +26,7 @@ import type {
   Store,
   StoreSnapshot,
 } from '../store.ts'
+import type { Totals } from '../totals.ts'
 import { claimedBy } from '../views/claimed.ts'
 import { EntryWatches } from '../views/entry-watch.ts'
 import { listing, PageOfJobs } from '../views/job-pages.ts'
@@ -82,6 +83,10 @@ export class MemoryStore implements Store {
     }
     const answer = this.#answers[query.kind] as (asked: Q) => AnswerTo<Q>
     return answer(query)
+  }
+
+  totals(): Totals | null {
+    return this.#ledger.meters.totals()
   }
 
   watch(from: number): AsyncIterable<PositionedEntry> {
@@ -156,7 +161,7 @@ export class MemoryStore implements Store {
 
   /** They have lists of their own, where it says so: no other job is looked at. */
   #jobsToList(
-    { key, state, worker }: QueryOf<'jobs'>,
+    { key, state, worker, heldEffects }: QueryOf<'jobs'>,
     newest: boolean,
     after: number,
   ): Iterable<Job> {
@@ -166,7 +171,8 @@ export class MemoryStore implements Store {
     let some: readonly Job[] | null = null
     if (worker !== undefined) some = jobsHeldBy(this.#ledger, worker)
     else if (key !== undefined) some = this.#byKey.get(key) ?? []
-    else if (state === 'QUARANTINED') some = [...this.#ledger.quarantined.after(0)]
+    else if (heldEffects === true) some = [...this.#ledger.dead.held.after(0)]
+    else if (state === 'QUARANTINED') some = [...this.#ledger.dead.quarantined.after(0)]
     if (some === null) return newest ? this.#jobsBefore(after) : this.#jobsAfter(after)
     return some
       .filter(isAhead)

@@ -187,6 +187,11 @@ export class LimitUsage {
     }
   }
 
+  /** The bounds that a task named last which no task named for the key before. Null: none is known. */
+  boundsOf(key: string): LimitState | null {
+    return this.usage.get(key)?.limit ?? null
+  }
+
   /** Forgets limits that no list has, and keys that nothing uses. */
   sweep(now: number): void {
     for (const [name, key] of this.usage) {

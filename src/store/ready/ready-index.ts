@@ -98,6 +98,10 @@ export class ReadyIndex {
     return this.#limits.usage
   }
 
+  boundsOf(limit: string): Pick<LimitUse, 'concurrency' | 'rate'> | null {
+    return this.#limits.boundsOf(limit)
+  }
+
   /** The limits of the task that is on offer, with their usage. */
   get offeredLimits(): readonly LimitUse[] {
     return (this.#offered as ReadyList).limits

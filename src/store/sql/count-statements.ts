@@ -1,6 +1,6 @@
 /**
  * The statements of the read model by name: counts of jobs, which jobs have a label, the states of
- * pipelines as they are counted, and the questions that wait for people. How to read the comments: `statements.ts`. Nothing is decided by them.
+ * pipelines as they are counted, and what people have to say: answers to questions, and outcomes of effects. How to read the comments: `statements.ts`. Nothing is decided by them.
  */
 export interface CountStatements {
   /** rows (COUNT_COLUMNS): added to the counts. */
@@ -25,9 +25,9 @@ export interface CountStatements {
    * priority, of those without a turn, and of those that are parked. A channel may come more than once.
    */
   readonly oldestDue: string
-  /** now, most → type, tags, counted, how many: pipelines whose state is another one by now. It reads so many. */
+  /** now, most → type, tags, counted, held, how many: pipelines whose state is another one by now. It reads so many. */
   readonly duePipelines: string
-  /** most → how many leases are held, how many jobs are in quarantine; of segments it reads so many. */
+  /** most → how many leases are held, how many jobs are in quarantine, how many have held effects; of segments it reads so many. */
   readonly counts: string
 
   /** rows (label, position, job). */
@@ -41,11 +41,11 @@ export interface CountStatements {
   /** most → job, label, position of labels whose job is not there. */
   readonly strayLabels: string
 
-  /** rows (job, position, type, tags, counted, until): `until`: when it is in another state without an entry; null: never. */
+  /** rows (job, position, type, tags, counted, held, until): `until`: when it is in another state without an entry; null: never. */
   readonly savePipelines: string
-  /** rows (job) → job, counted; without locks. */
+  /** rows (job) → job, counted, held; without locks. */
   readonly countedPipelines: string
-  /** rows (job) → job, counted; locked in order. */
+  /** rows (job) → job, counted, held; locked in order. */
   readonly lockPipelines: string
   /** rows (job): counted out, each as it is counted. */
   readonly uncountPipelines: string
@@ -53,7 +53,7 @@ export interface CountStatements {
   readonly countPipelines: string
   /** rows (job). */
   readonly deletePipelines: string
-  /** → job, type, tags, counted of all. */
+  /** → job, type, tags, counted, held of all. */
   readonly allPipelines: string
 
   /** rows (list, since, position, stage, segment, name, job). */
@@ -65,6 +65,9 @@ export interface CountStatements {
   /** list, since, position, stage, segment, name, most → all columns of those behind, in any list. */
   readonly allQuestions: string
 }
+
+/** The list of tasks with held effects, in the order of their jobs: all since 0. */
+export const HELD_LIST = 'held'
 
 /** Of a row `x`: it has begun before, or may still begin. */
 export const STARTS_IN_TIME = (now: string): string => `(x.start_by is null or x.start_by > ${now})`

@@ -3,6 +3,7 @@
  * statement looks at more jobs than it is told to.
  */
 
+import { HELD_LIST } from './count-statements.ts'
 import { IS_LISTED_BY_STATE, IS_OWN_ROW } from './statements.ts'
 
 /** Where the jobs of a list are taken from. Each but the first leaves out jobs that a filter does not want. */
@@ -11,6 +12,7 @@ export const LIST_SOURCES = [
   'type',
   'key',
   'label',
+  'held',
   'dead',
   'failed',
   'again',
@@ -90,6 +92,9 @@ function jobsOf(source: ListSource, dialect: ListDialect, direction: 'asc' | 'de
       return from('work', `key = ${name}`)
     case 'label':
       return from('labels', `label = ${name}`)
+    case 'held':
+      // Since 0: this list is in the order of jobs.
+      return together(from('questions', `list = '${HELD_LIST}' and since = 0`, 'distinct'))
     case 'dead':
       // Of a pipeline with many such segments, one.
       return together(from('work', `state = 'DEAD'`, 'distinct'))

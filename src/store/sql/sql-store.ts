@@ -33,6 +33,7 @@ import type {
   StoreSnapshot,
   SubmittedAndClaimed,
 } from '../store.ts'
+import type { Totals } from '../totals.ts'
 import type { UserTransaction, Writes } from '../user-transaction.ts'
 import { EntryWatches } from '../views/entry-watch.ts'
 import type { Availability } from './availability.ts'
@@ -357,13 +358,17 @@ export class SqlStore implements Store {
     await this.#notifier.close()
   }
 
+  totals(): Totals | null {
+    return this.#meters.totals()
+  }
+
   async #metrics(connection: Connection): Promise<Metrics> {
     const [counted] = await connection.run([
       { sql: this.#context.sql.counts, values: [MOST_SEGMENTS] },
     ])
-    const [leases, quarantined] = counted?.rows[0] ?? [0, 0]
+    const [leases = 0, quarantined = 0, heldEffects = 0] = (counted?.rows[0] ?? []) as number[]
     const now = await this.#jobQueries.now(connection)
-    return this.#meters.metrics(now, leases as number, quarantined as number)
+    return this.#meters.metrics(now, { leases, quarantined, heldEffects })
   }
 
   #readEntries(position: number, watch: object): Promise<readonly PositionedEntry[]> {

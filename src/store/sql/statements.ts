@@ -164,6 +164,8 @@ export interface Statements extends CallStatements, CountStatements {
   readonly lockKeys: string
   /** rows (job) → loaded, spec of its tasks that are FAILED or DEAD. */
   readonly failedTasks: string
+  /** job, most → loaded, spec of its first tasks with held effects. */
+  readonly heldTasks: string
   /** rows (job): its tasks that are open or DEAD are locked in order. */
   readonly lockOpenTasks: string
   /** rows (job) → job, stage, the sums of TALLY_COUNTS, ended_at, and the first time of a retry. */
@@ -281,6 +283,8 @@ export interface Statements extends CallStatements, CountStatements {
   readonly submitsAfter: string
   /** position, most → the same of those that have a task that is DEAD. */
   readonly deadJobsAfter: string
+  /** position, most → the same of those that have a task with held effects. */
+  readonly heldJobsAfter: string
   /** job → the position of the newest entry of any of its rows. */
   readonly lastPosition: string
   /** job → position, how many rows it has, the sum of their versions: the same as long as none of them changes. */
@@ -303,6 +307,10 @@ export interface Statements extends CallStatements, CountStatements {
   readonly queueView: string
   /** key → held, full_at. */
   readonly limitView: string
+  /** after, prefix, most → key, held, full_at of limits behind it, from the prefix on, in order. */
+  readonly limitsUsed: string
+  /** most → job, stage, segment of the leases that run out last. */
+  readonly newestLeases: string
   /** → loaded, spec of what is leased; of a segment, the spec of its job too. */
   readonly leased: string
   /** schedule → record. */

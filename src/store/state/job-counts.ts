@@ -2,8 +2,8 @@
  * How many jobs are in each state, by what they are: kept beside the jobs, so that no caller that asks for
  * it makes a store count them. Fed by the state before and after each change; nothing is decided by it.
  *
- * A job counts once under its type and queue, once under each of its tags, and, while it is FAILED or in
- * quarantine, once under its error. Segments of pipelines count under their queue, apart from jobs. What
+ * A job counts once under its type and queue, once under each of its tags, while it is FAILED or in quarantine once
+ * under its error, and while it has held effects once among those that have. Segments of pipelines count under their queue, apart from jobs. What
  * such a row counts is a cell for each state.
  *
  * `JobCounter` keeps the counts of a ledger: it is told of every job BEFORE and AFTER an entry changes it, and of tasks
@@ -11,7 +11,13 @@
  * it is counted as, because that follows from many tasks. One that is over stays as it is, and so is not remembered.
  */
 import type { Job, JobState, Tallies } from '../../kernel/index.ts'
-import { errorFingerprint, isFinal, jobState, NO_TALLIES } from '../../kernel/index.ts'
+import {
+  errorFingerprint,
+  hasHeldEffects,
+  isFinal,
+  jobState,
+  NO_TALLIES,
+} from '../../kernel/index.ts'
 import { Heap } from '../ready/indexed-queue.ts'
 import { tagsOf, typeOf } from './job-with-stored-spec.ts'
 
@@ -31,7 +37,7 @@ const CELL_OF = Object.fromEntries(COUNTED_STATES.map((state, i) => [state, i]))
   Record<JobState, number>
 >
 
-export type Dimension = 'job' | 'segment' | 'tag' | 'error'
+export type Dimension = 'job' | 'segment' | 'tag' | 'error' | 'held'
 
 /** The queue of a pipeline's row: each of its stages has its own. No queue has this name. */
 export const NO_QUEUE = ''
@@ -53,11 +59,14 @@ export interface CountedUnder {
   readonly tags: readonly string[]
   /** The fingerprint of its error; null: it has none. */
   readonly error: string | null
+  /** It has an effect whose outcome a person has to say. */
+  readonly held: boolean
 }
 
-export function countedJob(job: Job): CountedUnder {
+/** `held`: of a pipeline, as it is counted. */
+export function countedJob(job: Job, held = hasHeldEffects(job, NO_TALLIES)): CountedUnder {
   const queue = job.task?.policy.queue ?? NO_QUEUE
-  return { type: typeOf(job), queue, tags: tagsOf(job), error: errorFor(job) }
+  return { type: typeOf(job), queue, tags: tagsOf(job), error: errorFor(job), held }
 }
 
 /** Which rows: all of a dimension, or those of one name. */
@@ -83,13 +92,14 @@ export class CountTable {
   readonly #others = new Map<string, RowsByName>()
 
   /** `by`: 1 or -1 for each job. */
-  addJob({ type, queue, tags, error }: CountedUnder, state: JobState, by: number): void {
+  addJob({ type, queue, tags, error, held }: CountedUnder, state: JobState, by: number): void {
     const cell = CELL_OF[state]
     addTo(this.#row('job', '', queue, type), cell, by)
     if (tags.length > 0) {
       for (const tag of new Set(tags)) addTo(this.#row('tag', tag, queue, type), cell, by)
     }
     if (error !== null) addTo(this.#row('error', error, queue, type), cell, by)
+    if (held) addTo(this.#row('held', '', queue, type), cell, by)
   }
 
   /** A job without tags and errors is in another state: nearly all changes are such. */
@@ -165,20 +175,24 @@ interface LaterPipeline {
 export class JobCounter {
   readonly counts = new CountTable()
   readonly #pipelines = new Map<string, JobState>()
+  /** The ids of those that are counted with held effects. */
+  readonly #heldPipelines = new Set<string>()
   /** The first time first. One may be there twice, or be gone: it is looked at again. */
   readonly #later = new Heap<LaterPipeline>((a, b) => a.dueAt < b.dueAt)
   /** Of the plain job that is being changed: as it is counted. */
   #state: JobState = 'CREATED'
   #queue = ''
   #error: string | null = null
+  #held = false
 
   /** A job that is new here, with its spec in memory, and that no checkpoint of finished jobs has counted. */
   add(job: Job, tallies: Tallies, now: number): void {
     const state = jobState(job, tallies, now)
-    if (job.task === null && !isFinal(state)) this.#remember(job, state, now)
+    const held = hasHeldEffects(job, tallies)
+    if (job.task === null && !isFinal(state)) this.#remember(job, state, held, now)
     const { type, tags } = job.spec
     const queue = job.task?.policy.queue ?? NO_QUEUE
-    this.counts.addJob({ type, queue, tags, error: errorFor(job) }, state, 1)
+    this.counts.addJob({ type, queue, tags, error: errorFor(job), held }, state, 1)
   }
 
   /** The ids of pipelines that are counted as RUNNING. */
@@ -205,12 +219,13 @@ export class JobCounter {
   remove(job: Job, tallies: Tallies, now: number): void {
     const state = this.#pipelines.get(job.id) ?? jobState(job, tallies, now)
     this.#pipelines.delete(job.id)
-    this.counts.addJob(countedJob(job), state, -1)
+    const held = job.task === null ? this.#heldPipelines.delete(job.id) : undefined
+    this.counts.addJob(countedJob(job, held), state, -1)
   }
 
-  /** So many jobs that are over, as a checkpoint has them. */
-  addFinished(job: CountedUnder, state: JobState, count: number): void {
-    this.counts.addJob(job, state, count)
+  /** So many jobs that are over, as a checkpoint has them: none has held effects. */
+  addFinished(job: Omit<CountedUnder, 'held'>, state: JobState, count: number): void {
+    this.counts.addJob({ ...job, held: false }, state, count)
   }
 
   /** BEFORE an entry changes a plain job. */
@@ -218,6 +233,7 @@ export class JobCounter {
     this.#state = jobState(job, NO_TALLIES, now)
     this.#queue = job.task?.policy.queue ?? ''
     this.#error = errorFor(job)
+    this.#held = hasHeldEffects(job, NO_TALLIES)
   }
 
   /** AFTER it did. */
@@ -225,14 +241,17 @@ export class JobCounter {
     const state = jobState(job, NO_TALLIES, now)
     const error = errorFor(job)
     const queue = job.task?.policy.queue ?? ''
+    // It becomes so, or is so no more, with its state.
     if (state === this.#state && error === this.#error && queue === this.#queue) return
+    const held = hasHeldEffects(job, NO_TALLIES)
     const type = typeOf(job)
     const tags = tagsOf(job)
     if (tags.length === 0 && queue === this.#queue && error === null && this.#error === null) {
       return this.counts.moveJob(type, queue, this.#state, state)
     }
-    this.counts.addJob({ type, queue: this.#queue, tags, error: this.#error }, this.#state, -1)
-    this.counts.addJob({ type, queue, tags, error }, state, 1)
+    const before = { type, queue: this.#queue, tags, error: this.#error, held: this.#held }
+    this.counts.addJob(before, this.#state, -1)
+    this.counts.addJob({ type, queue, tags, error, held }, state, 1)
   }
 
   /** AFTER a pipeline, or a task of it, has changed. */
@@ -241,12 +260,13 @@ export class JobCounter {
     // It was over before.
     if (before === undefined) return
     const state = jobState(job, tallies, now)
-    if (isFinal(state)) this.#pipelines.delete(job.id)
-    else this.#remember(job, state, now)
-    if (state === before) return
-    const counted = countedJob(job)
-    this.counts.addJob(counted, before, -1)
-    this.counts.addJob(counted, state, 1)
+    const wasHeld = this.#heldPipelines.has(job.id)
+    const held = hasHeldEffects(job, tallies)
+    if (isFinal(state)) this.#forgetPipeline(job.id)
+    else this.#remember(job, state, held, now)
+    if (state === before && held === wasHeld) return
+    this.counts.addJob(countedJob(job, wasHeld), before, -1)
+    this.counts.addJob(countedJob(job, held), state, 1)
   }
 
   /** The time of a plain job has come that waited for it until now. */
@@ -255,8 +275,15 @@ export class JobCounter {
     this.update(job, now)
   }
 
-  #remember({ id, dueAt }: Job, state: JobState, now: number): void {
+  #forgetPipeline(id: string): void {
+    this.#pipelines.delete(id)
+    this.#heldPipelines.delete(id)
+  }
+
+  #remember({ id, dueAt }: Job, state: JobState, held: boolean, now: number): void {
     this.#pipelines.set(id, state)
+    if (held) this.#heldPipelines.add(id)
+    else this.#heldPipelines.delete(id)
     if (state === 'CREATED' && dueAt > now) this.#later.push({ job: id, dueAt })
   }
 }

@@ -69,7 +69,7 @@ import { JobsByKey, LiveJobMap } from './live-job-map.ts'
 import type { Metrics } from '../store.ts'
 import { Meters } from './metrics.ts'
 import { OpenQuestions } from './open-questions.ts'
-import { QuarantinedJobs } from './quarantined-jobs.ts'
+import { DeadJobs } from './ordered-jobs.ts'
 import { ReadyIndex } from '../ready/ready-index.ts'
 import { StageTallies } from './stage-tallies.ts'
 import { keepSpec } from './job-with-stored-spec.ts'
@@ -86,7 +86,7 @@ export class Ledger implements Indexes {
   readonly leases = new HeldLeases()
   readonly meters = new Meters()
   readonly counter = new JobCounter()
-  readonly quarantined = new QuarantinedJobs((id) => this.inMemory(id))
+  readonly dead = new DeadJobs((id) => this.inMemory(id))
   readonly questions = new OpenQuestions()
   readonly #tallies = new StageTallies()
   #scheduleIds: readonly string[] = []
@@ -312,7 +312,7 @@ export class Ledger implements Indexes {
     this.world.jobs.set(job.id, job)
     this.#dueCommands.jobAdded(job)
     if (job.task !== null) {
-      this.quarantined.update(job, NO_TALLIES)
+      this.dead.update(job, NO_TALLIES)
       return this.#restoreTask(job, job.task)
     }
     this.world.tasks.set(job.id, stages ?? [])
@@ -328,7 +328,7 @@ export class Ledger implements Indexes {
     if (isEnding(job, tallies) || openableStages(job, tallies).length > 0) {
       this.#dueCommands.pipelineChanged(job.id)
     }
-    this.quarantined.update(job, tallies)
+    this.dead.update(job, tallies)
   }
 
   /** What a checkpoint holds beside jobs. Copies: the next checkpoint is folded from the manifest. */
@@ -469,7 +469,7 @@ export class Ledger implements Indexes {
   }
 
   metrics(): Metrics {
-    return this.meters.metrics(this.#now, this.leases.count, this.quarantined.size)
+    return this.meters.metrics(this.#now, { leases: this.leases.count, ...this.dead.counts })
   }
 
   /** At most `limit` commands that time and the orchestrator should send now. */
@@ -651,7 +651,7 @@ export class Ledger implements Indexes {
   #pipelineChanged(job: Job): void {
     this.#dueCommands.pipelineChanged(job.id)
     const tallies = this.#tallies.of(job)
-    this.quarantined.update(job, tallies)
+    this.dead.update(job, tallies)
     this.counter.updatePipeline(job, tallies, this.#now)
     const ends = checksOfEnd(job)
     if (ends.length > 0 && this.isOver(job)) this.#dueCommands.callsChanged(ends)
@@ -686,7 +686,7 @@ export class Ledger implements Indexes {
     const isParked = isSuspension && this.#isParked(job, task)
     if (stays && (!listed || hasMoved) && !isParked) this.ready.insert(task, job)
     if (job.task !== null && (state === 'DEAD') !== (task.state === 'DEAD')) {
-      this.quarantined.update(job, NO_TALLIES)
+      this.dead.update(job, NO_TALLIES)
     }
     const neverTaken = state === 'WAITING' && attempt === 0
     if (task.startBy !== null && neverTaken && !isNeverTaken(task)) this.#dueCommands.startByMet()

@@ -16,9 +16,11 @@ import type {
 } from '../../kernel/index.ts'
 import { plainState } from '../../kernel/index.ts'
 import type { Distribution, Metrics, StateMove, Traffic } from '../store.ts'
+import type { Totals } from '../totals.ts'
 import { COUNTED_STATES } from './job-counts.ts'
 import { typeOf } from './job-with-stored-spec.ts'
 import type { TaskSnapshot } from './task-snapshot.ts'
+import { totalsOf } from './totals.ts'
 
 /** Beyond this many pairs of type and queue, those that come are counted together. */
 const MOST_METERS = 1_000
@@ -109,7 +111,8 @@ export class Meters {
     this.#refused[code] = (this.#refused[code] ?? 0) + 1
   }
 
-  metrics(now: number, leases: number, quarantined: number): Metrics {
+  /** `stands`: what the store says of itself now. */
+  metrics(now: number, stands: Pick<Metrics, 'leases' | 'quarantined' | 'heldEffects'>): Metrics {
     const traffic: Traffic[] = []
     for (const byType of this.#byQueue.values()) {
       for (const meter of byType.values()) traffic.push(trafficOf(meter))
@@ -124,9 +127,15 @@ export class Meters {
       durableUs: this.durableUs.distribution,
       unknownOutcomes: this.#unknown,
       suspensions: { ...this.#suspensions },
-      leases,
-      quarantined,
+      ...stands,
     }
+  }
+
+  /** Null: nothing was counted yet. */
+  totals(): Totals | null {
+    return this.#since === 0
+      ? null
+      : totalsOf(this.metrics(this.#since, { leases: 0, quarantined: 0, heldEffects: 0 }))
   }
 
   #note({ type, at }: Entry, count = 1): void {

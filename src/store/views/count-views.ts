@@ -17,7 +17,8 @@ import { COUNTED_STATES, NO_QUEUE } from '../state/job-counts.ts'
 import type { QueryOf } from '../store.ts'
 
 /** What the jobs are counted from that a filter lets through. */
-export function totalsSource({ tag, error }: CountsFilter): CountsSource {
+export function totalsSource({ tag, error, heldEffects }: CountsFilter): CountsSource {
+  if (heldEffects === true) return { dimension: 'held', name: '' }
   if (tag !== undefined) return { dimension: 'tag', name: tag }
   if (error !== undefined) return { dimension: 'error', name: error }
   return { dimension: 'job', name: '' }
@@ -29,9 +30,13 @@ export function groupsSource(query: QueryOf<'counts'>): CountsSource {
   return by === 'tag' || by === 'error' ? { dimension: by, name: null } : totalsSource(query)
 }
 
-/** No counter knows the tags of an error, nor two tags of a job. */
-export function assertCountable({ by, tag, error }: QueryOf<'counts'>): void {
-  const names = [tag === undefined ? [] : 'tag', error === undefined ? [] : 'error'].flat()
+/** No counter knows the tags of an error, nor two tags of a job, nor either of what has held effects. */
+export function assertCountable({ by, tag, error, heldEffects }: QueryOf<'counts'>): void {
+  const names = [
+    tag === undefined ? [] : 'tag',
+    error === undefined ? [] : 'error',
+    heldEffects === true ? 'heldEffects' : [],
+  ].flat()
   const isOne = by === 'tag' || by === 'error' ? names.length === 0 : names.length < 2
   if (isOne) return
   const asked = by === undefined || names.includes(by) ? names : [by, ...names]

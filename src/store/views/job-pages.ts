@@ -6,8 +6,10 @@ import type { Job, JobSpec, JobState, Tallies, Task } from '../../kernel/index.t
 import {
   errorFingerprint,
   errorOf,
+  hasHeldEffects,
   inputVersionOf,
   isFinal,
+  isHeldTask,
   jobEndedAt,
   jobState,
   stageIsDone,
@@ -17,7 +19,7 @@ import { eventLoopTurn } from '../../log/index.ts'
 import type { JobsFilter, JobsPage } from '../read-model.ts'
 import type { Ledger } from '../state/ledger.ts'
 import type { JobSummary } from '../read-model.ts'
-import type { DeadTask, QuarantinedJob, QuarantinePage, QueryOf } from '../store.ts'
+import type { DeadTask, HeldEffect, QuarantinedJob, QuarantinePage, QueryOf } from '../store.ts'
 
 /** A job and the state it is in, to be listed. */
 export interface Listed {
@@ -25,11 +27,14 @@ export interface Listed {
   readonly state: JobState
   /** Null: it is not over. */
   readonly endedAt: number | null
+  /** It has an effect whose outcome a person has to say. */
+  readonly isHeld: boolean
 }
 
 export function listing(job: Job, tallies: Tallies, now: number): Listed {
   const state = jobState(job, tallies, now)
-  return { job, state, endedAt: isFinal(state) ? jobEndedAt(job, tallies) : null }
+  const endedAt = isFinal(state) ? jobEndedAt(job, tallies) : null
+  return { job, state, endedAt, isHeld: hasHeldEffects(job, tallies) }
 }
 
 /** A page of jobs that come in order, put together one by one. */
@@ -71,6 +76,7 @@ export class PageOfJobs {
 export function summaryIf(one: Listed, filter: Omit<JobsFilter, 'worker'>): JobSummary | null {
   const { job, state } = one
   if ((filter.state ?? state) !== state || !isInTime(one, filter)) return null
+  if (filter.heldEffects === true && !one.isHeld) return null
   if (filter.error !== undefined && errorFingerprint(job) !== filter.error) return null
   // Once: it may be read from the disk.
   const { spec } = job
@@ -147,21 +153,29 @@ export async function quarantinePage(
   const { now } = ledger
   const jobs: QuarantinedJob[] = []
   let looked = 0
-  const { quarantined } = ledger
-  const named = query.jobs?.flatMap((id) => quarantined.find(id))
-  for (const job of named ?? quarantined.after(query.after ?? 0)) {
+  const isOfHeld = query.heldEffects === true
+  const all = isOfHeld ? ledger.dead.held : ledger.dead.quarantined
+  const named = query.jobs?.flatMap((id) => all.find(id))
+  for (const job of named ?? all.after(query.after ?? 0)) {
     looked += 1
     if (looked % QUARANTINE_STEP === 0) await eventLoopTurn()
     // Once: it may be read from the disk.
     const { spec } = job
     if (!matches(spec, job.task, query)) continue
-    const tasks = deadTasks(ledger, job)
+    const tasks = isOfHeld ? heldTasks(tasksOf(ledger.world, job)) : deadTasks(ledger, job)
     // It left while this page took its time.
     if (tasks.length === 0) continue
     jobs.push(described(job, tasks))
     if (jobs.length === query.limit) return { jobs, next: job.firstPosition, now }
   }
   return { jobs, next: null, now }
+}
+
+/** Of one job, in one answer: more than a person looks at. */
+export const MOST_HELD_TASKS = 100
+
+export function heldTasks(tasks: readonly Task[]): Task[] {
+  return tasks.filter(isHeldTask).slice(0, MOST_HELD_TASKS)
 }
 
 function deadTasks(ledger: Ledger, job: Job): Task[] {
@@ -179,7 +193,8 @@ export function quarantinedJob(job: Job, tasks: readonly Task[], tallies: Tallie
   return described(job, deadAmong(job, tasks, tallies))
 }
 
-function described(job: Job, tasks: readonly Task[]): QuarantinedJob {
+/** `tasks`: those that were given up. */
+export function described(job: Job, tasks: readonly Task[]): QuarantinedJob {
   // Once: it may have to be read.
   const { id, spec, submittedAt, replaced } = job
   const { type, policy, group, tags, stages } = spec
@@ -196,8 +211,7 @@ function described(job: Job, tasks: readonly Task[]): QuarantinedJob {
 }
 
 function deadTask(task: Task, stageName: string | null): DeadTask {
-  const { stage, segment, attempt, endedAt, error, leases, commit } = task
-  const held = (commit?.effects ?? []).filter(({ state }) => state === 'HELD')
+  const { stage, segment, attempt, endedAt, error, leases } = task
   return {
     stage,
     stageName,
@@ -206,6 +220,14 @@ function deadTask(task: Task, stageName: string | null): DeadTask {
     since: endedAt ?? 0,
     error,
     endedBy: leases.at(-1)?.endedBy ?? null,
-    held: held.map((effect) => ({ name: effect.promise.name, error: effect.error })),
+    held: heldEffects(task),
   }
+}
+
+function heldEffects({ commit, leases }: Task): HeldEffect[] {
+  return (commit?.effects ?? []).flatMap(({ state, promise, error, starts }, effect) => {
+    if (state !== 'HELD') return []
+    const lease = leases.find(({ number }) => number === starts.at(-1))
+    return { effect, name: promise.name, error, worker: lease?.worker ?? null }
+  })
 }

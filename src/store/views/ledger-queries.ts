@@ -32,6 +32,7 @@ import {
 } from './count-views.ts'
 import { Examination } from './examination.ts'
 import { quarantinePage } from './job-pages.ts'
+import { limitsPage } from './limit-pages.ts'
 import { questionsPage } from './question-pages.ts'
 import { sessionLease } from './session-lease.ts'
 import {
@@ -116,6 +117,7 @@ export function ledgerQueries(
     questions: (query) => questionsPage(ledger, query),
     queue: ({ queue }) => queueView(ledger, queue),
     limit: ({ key }) => limitView(ledger, key),
+    limits: (query) => limitsPage(ledger, query),
     'session-leases': () => ledger.leases.all().flatMap((task) => sessionLease(task) ?? []),
     'worker-leases': ({ worker }) => workerView(ledger, worker),
     schedule: ({ schedule }) => {

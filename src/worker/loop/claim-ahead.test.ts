@@ -318,4 +318,18 @@ describe('a worker that claims ahead', () => {
     expect(entries.at(-1)).toMatchObject({ type: 'LeaseReleased', retries: 0 })
     expect(begun).toHaveLength(QUICK + PLACES)
   })
+
+  it('gives back at once what waits when it is drained, and takes it again once it is resumed', async () => {
+    const { worker, handles, begun, waiting, openGate } = await fullWorker()
+    worker.drain({ at: 0, by: 'ann', reason: 'the host is replaced' })
+    expect(worker.state()).toMatchObject({ isDraining: true, drained: { by: 'ann' } })
+    // Nothing here is old by the worker's clock: only the drain gives it back.
+    await expect.poll(waiting).toEqual([])
+    openGate()
+    await expect.poll(() => worker.running).toBe(0)
+    expect(begun).toHaveLength(QUICK + PLACES)
+    worker.resume()
+    await Promise.all(handles.map((handle) => handle.result()))
+    expect(worker.state().drained).toBe(null)
+  })
 })

@@ -4,6 +4,7 @@
  * - working: claims whenever there is a place and jobs may be ready, and by its pace some ahead, which
  *   wait here for a place; while there are many more, the next claim is under way before the last one is
  *   answered. Reserves places for jobs that the store grants with their submit, where it does that.
+ * - drained: claims nothing more, and gives back at once what waits here, until it is resumed. Handlers go on.
  * - stopping: claims nothing more, and gives back at once what waits here. Handlers may finish until
  *   the deadline; then the worker stops them and gives their leases back. A store that does not answer
  *   then is not waited for: the leases run out.
@@ -30,7 +31,7 @@ import { SharedValues } from '../handler/shared-values.ts'
 import { newWorkerName } from '../random.ts'
 import type { WorkerOptions } from '../worker-options.ts'
 import { DEFAULT_CONCURRENCY } from '../worker-options.ts'
-import type { ServedChannel, WorkerState } from '../worker-state.ts'
+import type { DrainRequest, ServedChannel, WorkerState } from '../worker-state.ts'
 import { newerJob, PAUSED_MS, PausedChannels } from './newer-version.ts'
 import { MOST_WAITING_CHARS, Pace } from './pace.ts'
 import { shutdown as onSignal } from './shutdown.ts'
@@ -131,6 +132,7 @@ export class Worker {
   #timer: Timer | null = null
   #waitTimer: Timer | null = null
   #stopping: Promise<void> | null = null
+  #drained: DrainRequest | null = null
   /** As if its process had died: what it is granted after this, it leaves to expiry. */
   #isKilled = false
   #onIdle: () => void = () => undefined
@@ -201,14 +203,15 @@ export class Worker {
       used,
       free: isDraining ? 0 : this.concurrency - used,
       isDraining,
+      drained: this.#drained,
       held: held.length,
       holds,
     }
   }
 
-  /** It claims nothing more, and waits for its handlers. */
+  /** It claims nothing more: it stops, or was drained. */
   get isDraining(): boolean {
-    return this.#stopping !== null
+    return this.#stopping !== null || this.#drained !== null
   }
 
   /** How many jobs it has begun and not finished, those included that only report. */
@@ -218,7 +221,7 @@ export class Worker {
 
   /** Whether it would take another job now. */
   get hasRoom(): boolean {
-    return this.#stopping === null && this.#busy < this.concurrency
+    return !this.isDraining && this.#busy < this.concurrency
   }
 
   #versionOf({ type, stage }: ChannelName): number {
@@ -247,7 +250,7 @@ export class Worker {
   }
 
   #claimIfWanted(): void {
-    while (this.#stopping === null && this.#claimAgain && this.#mayClaim) {
+    while (!this.isDraining && this.#claimAgain && this.#mayClaim) {
       const next = this.#nextClaim()
       if (next === null) return
       // Where the last claim left more, the next one need not wait for what this one finds.
@@ -275,6 +278,20 @@ export class Worker {
   /** Something happened to a job that it may run, or to any: asks the store about its leases. */
   checkLeases(job?: string): void {
     this.#parts.keeper.extendNow(job)
+  }
+
+  /** Takes nothing more until it is resumed. What it has it finishes. */
+  drain(request: DrainRequest): void {
+    this.#drained = request
+    this.#timer?.cancel()
+    this.#giveBackWaiting()
+  }
+
+  /** Takes jobs again, unless it stops. */
+  resume(): void {
+    if (this.#drained === null) return
+    this.#drained = null
+    this.wake()
   }
 
   /** Lets handlers finish, or gives their jobs back when the time is over. Calling it twice is fine. */
@@ -319,7 +336,7 @@ export class Worker {
     }
     if (this.#stopping !== null) return this.#checkIdle()
     this.#claimIfWanted()
-    if (this.#claims === 0 && pauseMs !== null) this.#pollIn(pauseMs)
+    if (this.#claims === 0 && pauseMs !== null && !this.isDraining) this.#pollIn(pauseMs)
   }
 
   #pollIn(ms: number): void {
@@ -364,7 +381,7 @@ export class Worker {
     let claimed: readonly Claimed[] = []
     try {
       claimed = await claiming
-      if (this.#stopping === null) for (const one of claimed) this.#accept(one, askedAt)
+      if (!this.isDraining) for (const one of claimed) this.#accept(one, askedAt)
       else await Promise.allSettled(claimed.map((one) => this.#release(one)))
     } finally {
       if (wanted.suspects) this.#suspects.claimed(this)
@@ -388,7 +405,7 @@ export class Worker {
 
   /** A claim for jobs that are about to be submitted, unless others wait for this worker's room. */
   #claimFor(commands: readonly Command[]): ClaimWithSubmit | null {
-    if (this.#stopping !== null || this.#claimAgain || this.#isClaimingSoon) return null
+    if (this.isDraining || this.#claimAgain || this.#isClaimingSoon) return null
     if (!this.#hasBegun) return null
     const room = this.concurrency - this.#busy - this.#claiming
     if (room < 1) return null
@@ -417,7 +434,7 @@ export class Worker {
     this.#busy -= max
     this.#submitClaims -= 1
     for (const one of claimed) {
-      if (this.#stopping === null) this.#accept(one, askedAt)
+      if (!this.isDraining) this.#accept(one, askedAt)
       else this.#awaitRelease(this.#release(one))
     }
     this.#fillPlaces()
@@ -525,7 +542,7 @@ export class Worker {
   /** Handlers that end in the same turn of the event loop are followed by one claim. */
   #claimSoon(): void {
     if (!this.#claimAgain || this.#isClaimingSoon || !this.#mayClaim) return
-    if (this.#stopping !== null || this.#nextClaim() === null) return
+    if (this.isDraining || this.#nextClaim() === null) return
     this.#isClaimingSoon = true
     this.#parts.timing.soon(() => {
       this.#isClaimingSoon = false

@@ -26,7 +26,7 @@ const GROUPS: readonly (readonly [title: string, pattern: RegExp])[] = [
   ['Messages and questions', /^(?:messages|inbox)\./],
   ['Many jobs', /^(?:bulk|past|quarantine)\.|^counts$/],
   ['Queues, limits, schedules and workers', /^(?:queues|limits|schedules|workers)\./],
-  ['Health', /^(?:health|metrics|metrics\.text|healthz|readyz|caller|openapi)$/],
+  ['Health', /^(?:health|figures|metrics|metrics\.text|healthz|readyz|caller|openapi)$/],
   ['Commands, claims and the log', /^store\./],
   ['Presence', /^presence\./],
   ['Queries', /^query\./],

@@ -6,7 +6,7 @@ import { once } from 'node:events'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import type { AnyJob, Pawl } from '../../../src/index.ts'
+import type { AnyJob, LimitList, Pawl } from '../../../src/index.ts'
 import { effect, job, message, open, typed } from '../../../src/index.ts'
 import { serve } from '../../../src/server/index.ts'
 import { cli, cliJson, endOf, outputOf, startCli, userFolder } from '../../support/command-line.ts'
@@ -42,9 +42,16 @@ const talks = job('talks', {
     await emit('log', { step: 2 })
   },
 })
+const travels = job('travels', {
+  input: typed<string>(),
+  run: async ({ input, step }) => {
+    const found = await step('find', () => input)
+    return step('book', () => `${input} by ${found}`)
+  },
+})
 const idle = job('idle', { input: typed<number>(), queue: 'night', run: () => null })
 
-const WORKED: readonly AnyJob[] = [mail, fails, hangs, asks, order, talks]
+const WORKED: readonly AnyJob[] = [mail, fails, hangs, asks, order, talks, travels]
 
 interface Served {
   readonly pawl: Pawl
@@ -189,6 +196,24 @@ describe('jobs', () => {
     expect((await run('compact', '--yes')).code).toBe(0)
   })
 
+  it('are run again from a step with another input and other values of the steps before it', async () => {
+    const { pawl, run, json } = await served()
+    const { id } = await pawl.submit(travels, 'rail')
+    await inState(pawl, id, 'SUCCEEDED')
+    const given = ['--from', 'book', '--input', '"sea"', '--steps', '{"find":"boat"}']
+    const again = await json<{ job: string }>('rerun', id, ...given, '--by', 'ada')
+    await inState(pawl, again.job, 'SUCCEEDED')
+    expect(await pawl.get(again.job)).toMatchObject({
+      output: 'sea by boat',
+      asked: {
+        by: 'ada',
+        reason: "Run again from 'book' with another input and other values of 'find'",
+      },
+    })
+    const refused = await run('rerun', id, '--from', 'book', '--steps', '{"fly":1}')
+    expect(refused.err).toContain("those are 'find'")
+  })
+
   it('a command that cannot be taken back is refused without a terminal and without --yes', async () => {
     const { pawl, run } = await served([])
     await pawl.submit(idle, 1, { id: 'a' })
@@ -208,9 +233,23 @@ describe('jobs', () => {
     expect(revoked).toContain('LeaseRevoked')
     const held = await pawl.submit(order)
     await inState(pawl, held.id, 'QUARANTINED')
+    const [listed, quarantine, counted] = await Promise.all([
+      run('list', '--held-effects', '-o', 'jsonl'),
+      run('quarantine', '--held-effects'),
+      run('counts', '--held-effects'),
+    ])
+    const ids = listed.out
+      .trim()
+      .split('\n')
+      .map((line) => (JSON.parse(line) as { id: string }).id)
+    expect(ids).toEqual([held.id])
+    expect(quarantine.out).toMatch(/order\s.*pay \(0\)\s+the bank is closed/)
+    expect(counted).toMatchObject({ code: 0, err: '' })
+    expect(counted.out).toMatch(/QUARANTINED/)
     const resolved = await run('resolve', held.id, '0', 'happened', '--reason', 'seen at the bank')
     expect(resolved).toMatchObject({ code: 0, err: '' })
     await inState(pawl, held.id, 'SUCCEEDED')
+    expect((await run('quarantine', '--held-effects')).out).toContain('none')
     await pawl.cancel(hanging.id)
   })
 
@@ -294,7 +333,7 @@ describe('queues, schedules, workers and the whole', () => {
     const [all, one, limit, workers] = await Promise.all([
       run('queues'),
       json('queues', 'show', 'night'),
-      json('limits', 'tenant-7'),
+      json('limits', 'show', 'tenant-7'),
       run('workers'),
     ])
     expect(all.out).toMatch(/night\s+\d{4}-\d\d-\d\d \S+\s+1\s+0\s+0\s+0\s+3\s+10\/60000ms/)
@@ -310,8 +349,41 @@ describe('queues, schedules, workers and the whole', () => {
     })
   })
 
-  it('schedules are set, listed, shown, paused, resumed and removed', async () => {
-    const { run, json } = await served()
+  it('limits of which something is used are listed, by the beginning of their keys', async () => {
+    const { pawl, run, json } = await served()
+    for (const key of ['tenant-7', 'tenant-8', 'disk']) {
+      const { id } = await pawl.submit(hangs, undefined, { limits: [{ key, concurrency: 2 }] })
+      await inState(pawl, id, 'RUNNING')
+    }
+    expect((await run('limits')).out).toMatch(
+      /^limit\s+held\s.*\ndisk\s+1\s+2\s*\ntenant-7\s+1\s+2/,
+    )
+    const first = await json<LimitList>('limits', '--prefix', 'tenant', '--limit', '1')
+    expect(first).toMatchObject({ limits: [{ key: 'tenant-7' }], next: 'tenant-7' })
+    const rest = await json<LimitList>('limits', '--prefix', 'tenant', '--after', 'tenant-7')
+    expect(rest).toMatchObject({ limits: [{ key: 'tenant-8', held: 1 }], next: null })
+    await pawl.bulk('cancel', { type: 'hangs' })
+  })
+
+  it('a worker is drained and resumed, of whatever process', async () => {
+    const { pawl, run } = await served([])
+    const worker = pawl.work([mail], { name: 'mill' })
+    expect((await run('workers', 'drain', worker.name, '--reason', 'replaced')).out).toBe(
+      'The worker takes nothing more.\n',
+    )
+    expect((await pawl.workers())[0]).toMatchObject({
+      isDraining: true,
+      drained: { reason: 'replaced' },
+    })
+    expect((await run('workers')).out).toMatch(/draining/)
+    expect((await run('workers', 'resume', worker.name)).code).toBe(0)
+    expect(worker.isDraining).toBe(false)
+    const unknown = await run('workers', 'drain', 'nobody')
+    expect(unknown.err).toContain('No worker nobody is known')
+  })
+
+  it('schedules are set, listed, shown, paused, resumed, run now and removed', async () => {
+    const { pawl, run, json } = await served()
     const set = await run('schedules', 'set', 'nightly', 'idle', '7', '--cron', '0 3 * * *')
     expect(set).toMatchObject({ code: 0, err: '' })
     expect((await run('schedules', 'pause', 'nightly', '--by', 'ada')).code).toBe(0)
@@ -320,8 +392,30 @@ describe('queues, schedules, workers and the whole', () => {
     expect((await run('schedules', 'resume', 'nightly')).code).toBe(0)
     const shown = await json('schedules', 'show', 'nightly', '--times', '2')
     expect(shown).toMatchObject({ id: 'nightly', input: 7, nextTimes: { length: 2 } })
+    const now = await run('schedules', 'run', 'nightly', '--reason', 'late')
+    expect(await pawl.get(now.out.trim())).toMatchObject({
+      type: 'idle',
+      input: 7,
+      asked: { reason: "late (run now from schedule 'nightly')" },
+    })
     expect((await run('schedules', 'remove', 'nightly', '--yes')).code).toBe(0)
     expect((await run('schedules')).out).toBe('none\n')
+  })
+
+  it('figures over time are those that the server has noted, and of no other store', async () => {
+    const { pawl, run, json } = await served()
+    await expect
+      .poll(async () => (await json('figures'))['times'], { timeout: 20_000 })
+      .not.toEqual([])
+    await pawl.submitMany(mail, [{ input: 1 }, { input: 2 }])
+    const told = await run('figures', '1h')
+    expect(told).toMatchObject({ code: 0, err: '' })
+    expect(told.out).toMatch(/^The last 1h, of all processes, as the server has noted since 2/)
+    expect(told.out).toMatch(/submitted a second\s+[\d.]+\s+[\d.]+\s+[\d.]+/)
+    expect((await run('figures', '2h')).code).toBe(2)
+    const alone = await cli(['figures', '-s', 'memory:'])
+    expect(alone.code).toBe(2)
+    expect(alone.err).toContain('figures is of a server: name its address.')
   })
 
   it('health and metrics; the past by moments; the log as it grows', async () => {

@@ -7,7 +7,7 @@ import { frameLines, sparkline } from '../../../src/cli/top/top-frame.ts'
 import type { TopState } from '../../../src/cli/top/top-state.ts'
 import { RateHistory, readTopState } from '../../../src/cli/top/top-state.ts'
 import { stylesOf } from '../../../src/cli/styles.ts'
-import { job, open, typed } from '../../../src/index.ts'
+import { effect, job, open, typed } from '../../../src/index.ts'
 import { serve } from '../../../src/server/index.ts'
 import { cli, programPath, userFolder } from '../../support/command-line.ts'
 import type { TerminalRun, TerminalStep } from '../../support/terminal.ts'
@@ -20,6 +20,14 @@ const fails = job('fails', {
     throw new Error('no such mailbox')
   },
 })
+
+const pay = effect('pay', {
+  retry: { max: 0 },
+  run: () => {
+    throw new Error('the bank is closed')
+  },
+})
+const order = job('order', { effects: [pay], run: ({ commit }) => commit(null, [pay()]) })
 
 const isThere = hasTerminal()
 
@@ -126,6 +134,33 @@ describe('pawl top without a terminal', () => {
       ).toEqual([])
       expect(lines.join('')).not.toContain('\u001b')
     }
+  })
+
+  it('what may have happened or not comes first of what needs a person', async () => {
+    const pawl = await open('memory:')
+    onTestFinished(() => pawl.close())
+    pawl.work([fails, order])
+    await pawl.submitMany(
+      fails,
+      Array.from({ length: 9 }, () => ({})),
+    )
+    await expect.poll(async () => (await pawl.counts()).states.QUARANTINED).toBe(9)
+    const { id } = await pawl.submit(order)
+    await expect.poll(async () => (await pawl.counts({ heldEffects: true })).total).toBe(1)
+    const state = await readTopState(pawl, 'memory:', new Date())
+    const lines = frameLines(
+      stylesOf({}, false),
+      state,
+      new RateHistory(),
+      { columns: 90, rows: 40 },
+      null,
+    )
+    const at = lines.indexOf('NEEDS A PERSON')
+    expect(lines.slice(at + 1, at + 3)).toEqual([
+      `happened, or not: pay of order  ${id}`,
+      expect.stringMatching(/^given up fails/),
+    ])
+    expect(lines.join('\n')).toContain('… 4 more')
   })
 
   it('a rate is drawn from whole seconds, the highest as a full bar', () => {

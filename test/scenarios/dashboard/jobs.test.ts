@@ -351,6 +351,42 @@ describe('a job', () => {
     await page.close()
   })
 
+  it('is run again from a step with another input and another value of a step before it, both on record', async () => {
+    const { page, faults, go } = await openPage()
+    await expect.poll(async () => (await pawl.get(jobs.invoice))?.state).toBe('SUCCEEDED')
+    await go(`job?id=${jobs.invoice}`)
+    await page.getByRole('button', { name: 'Run again…' }).click()
+    const dialog = page.getByRole('dialog')
+    const total = dialog.getByLabel('Value of step total')
+    expect(await total.count()).toBe(0)
+    // Of the first one, nothing is kept.
+    await dialog.getByLabel('From this step on').selectOption('total')
+    await dialog.getByText('There are none before it to keep.').waitFor()
+    expect(await total.count()).toBe(0)
+    await dialog.getByLabel('From this step on').selectOption('address')
+    expect(await total.inputValue()).toBe('8400')
+    await total.fill('9100')
+    await dialog.getByLabel('Another input').fill('{"customer":"lin@example.com","cents":4200}')
+    await dialog.getByLabel(/^Effects/).selectOption('again')
+    await dialog.getByLabel('Reason').fill('moved')
+    expect(await seriousFaults(page)).toEqual([])
+    await dialog.getByText('As a command').click()
+    await dialog.getByText(`--steps '{"total":9100}'`).waitFor()
+    await submitButton(page).click()
+    await page.waitForURL((url) => !url.hash.includes(jobs.invoice))
+    await page
+      .getByText("moved (run again from 'address' with another input and other values of 'total')")
+      .first()
+      .waitFor()
+    const rerun = new URLSearchParams(page.url().split('?')[1]).get('id') ?? ''
+    await expect.poll(async () => (await pawl.get(rerun))?.state).toBe('SUCCEEDED')
+    const [submitted] = await pawl.history(rerun)
+    expect(submitted?.entry).toMatchObject({ spec: { steps: [{ name: 'total', value: '9100' }] } })
+    expect((await pawl.get(rerun))?.input).toMatchObject({ customer: 'lin@example.com' })
+    expect(faults).toEqual([])
+    await page.close()
+  })
+
   it('offers what the server accepts at that moment, and to readers who may do nothing, nothing', async () => {
     const { page, go } = await openPage()
     const { id } = await pawl.submit(note, 'held', { hold: true })

@@ -5,6 +5,7 @@
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { Pawl } from '../../../src/index.ts'
+import type { Figures } from '../../../src/protocol/index.ts'
 import { job, open, typed } from '../../../src/index.ts'
 import { startBrowser } from '../../support/browser.ts'
 import type { BuiltDashboard, ServedDashboard } from '../../support/dashboard.ts'
@@ -145,6 +146,67 @@ describe('what runs', () => {
     await page.close()
   })
 
+  it('is drawn on the first view of a page that has just been opened, from before it was', async () => {
+    // The server has been there since before the tests above.
+    const asked: string[] = []
+    const { page } = await openPage()
+    page.on('request', (request) => asked.push(request.url()))
+    await page.reload()
+    const chart = page.locator('.chart', { hasText: 'Throughput' })
+    await chart.locator('polyline').first().waitFor({ state: 'attached' })
+    const points = await chart.locator('polyline').first().getAttribute('points')
+    expect(points?.split(' ').length).toBeGreaterThan(1)
+    expect(await page.locator('.chart polyline').count()).toBeGreaterThan(3)
+    expect(asked.filter((url) => /\/v1\/figures/.test(url))).toHaveLength(1)
+    await page.locator('.trend .spark polyline').first().waitFor({ state: 'attached' })
+    await page.getByText('What all processes on the store did, as this server has noted').waitFor()
+    await page.close()
+  })
+
+  it('is drawn over the time that is chosen, which is in the address', async () => {
+    const { page, faults, go } = await openPage()
+    const range = page.getByLabel('The last')
+    expect(await range.inputValue()).toBe('15m')
+    const asked = page.waitForRequest(/figures\?range=6h/)
+    await range.selectOption('6h')
+    await asked
+    await page.waitForURL(/#\/\?range=6h$/)
+    await page.reload()
+    await range.waitFor()
+    expect(await range.inputValue()).toBe('6h')
+    expect(await seriousFaults(page)).toEqual([])
+    await go('?range=constructor')
+    expect(await range.inputValue()).toBe('15m')
+    expect(faults).toEqual([])
+    await page.close()
+  })
+
+  it('has a gap where the server could not ask the store', async () => {
+    const start = Date.now() - 120_000
+    const { page } = await openPage()
+    await page.route(/\/v1\/figures/, async (route) => {
+      const answer = await route.fetch()
+      const figures = (await answer.json()) as Figures
+      const times = Array.from({ length: 7 }, (_, i) => start + 6_000 * i)
+      const line = [1, 2, 3, null, 3, 2, 1]
+      const rates = Object.fromEntries(Object.keys(figures.rates).map((name) => [name, line]))
+      // Nothing waited in two of the steps that are known.
+      const waitMs = { mean: [4, null, 4, null, null, 4, 4], most: line }
+      await route.fulfill({ json: { ...figures, times, rates, waitMs } })
+    })
+    await page.reload()
+    const stretches = (chart: string): Promise<string[]> =>
+      page
+        .locator('.chart', { hasText: chart })
+        .locator('.line')
+        .first()
+        .locator('polyline')
+        .evaluateAll((all) => all.map((one) => `${one.getAttribute('points')?.split(' ').length}`))
+    await expect.poll(() => stretches('Throughput')).toEqual(['3', '3'])
+    expect(await stretches('Waiting')).toEqual(['2', '2'])
+    await page.close()
+  })
+
   it('shows on the arrows of the machine how many jobs take them, and says the same in its table', async () => {
     const { page, faults, go } = await openPage()
     await go('machine')
@@ -233,7 +295,7 @@ describe('what is done about it', () => {
     await worker.stop()
   })
 
-  it('configures a queue, and shows who holds a limit by its key', async () => {
+  it('configures a queue, and lists limits by the beginning of their keys, and shows who holds one', async () => {
     const gate = deferred()
     const report = job('report', {
       limits: [{ key: 'tenant 7', concurrency: 1 }],
@@ -248,8 +310,12 @@ describe('what is done about it', () => {
     await submitButton(page).click()
     await page.getByRole('row', { name: /^default.*500 may start per 1.0 s/ }).waitFor()
     expect((await pawl.queue('default')).rate).toEqual({ count: 500, perMs: 1_000 })
-    await page.getByLabel('Key of a limit').fill('tenant 7')
-    await page.getByRole('button', { name: 'Look' }).click()
+    const limits = page.getByRole('table', { name: 'Limits' })
+    await page.getByLabel('Keys that begin with').fill('nobody')
+    await page.getByText('Nothing of such limits is used now.').waitFor()
+    await page.getByLabel('Keys that begin with').fill('tenant')
+    await limits.getByRole('row', { name: /^tenant 7 1 of 1/ }).waitFor()
+    await limits.getByRole('link', { name: 'tenant 7' }).click()
     await page.getByText('1 task of limit tenant 7 runs now').waitFor()
     await page
       .getByRole('region', { name: 'Limits by key' })
@@ -287,6 +353,59 @@ describe('what is done about it', () => {
     await panel.getByRole('listitem').nth(7).waitFor()
     expect(faults).toEqual([])
     await page.close()
+  })
+
+  it('has a schedule run now, paused or not, and leads to the job', async () => {
+    const { page, faults, go } = await openPage()
+    const nightly = pawl.scheduleHandle('nightly')
+    const before = await nightly.info()
+    await nightly.pause({ by: 'ada' })
+    await go('schedules')
+    await page.getByRole('button', { name: 'Run now schedule nightly' }).click()
+    await page.getByLabel('Your name').fill('ada')
+    await page.getByLabel('Reason').fill('numbers were late')
+    await page.getByText('As a command').click()
+    await page.getByText('pawl schedules run nightly --by ada').waitFor()
+    expect(await seriousFaults(page)).toEqual([])
+    await submitButton(page).click()
+    await page.waitForURL(/#\/job\?id=/)
+    await page
+      .getByText("ada: numbers were late (run now from schedule 'nightly')")
+      .first()
+      .waitFor()
+    await nightly.resume()
+    expect(await nightly.info()).toMatchObject({ lastTime: before.lastTime, type: before.type })
+    expect(faults).toEqual([])
+    await page.close()
+  })
+
+  it('drains a worker, which shows who did it and finishes what it has, and resumes it', async () => {
+    const gate = deferred()
+    const slow = job('slowly', { input: typed<number>(), run: () => gate.promise })
+    const worker = pawl.work([slow], { name: 'mill-1', concurrency: 2 })
+    const first = await pawl.submit(slow, 1)
+    await expect.poll(() => worker.running).toBe(1)
+    const { page, faults, go } = await openPage()
+    await go('workers')
+    const row = page.getByRole('row', { name: /^mill-1/ })
+    await row.getByRole('button', { name: 'Drain worker mill-1' }).click()
+    await page.getByLabel('Your name').fill('ada')
+    await page.getByLabel('Reason').fill('the host is replaced')
+    await submitButton(page).click()
+    await row.getByText('ada: the host is replaced').waitFor()
+    expect(await seriousFaults(page)).toEqual([])
+    const second = await pawl.submit(slow, 2)
+    gate.resolve()
+    await first.result()
+    await row.getByText('0 of 0 taken').waitFor()
+    expect(await second.state()).toBe('QUEUED')
+    await row.getByRole('button', { name: 'Resume worker mill-1' }).click()
+    await submitButton(page).click()
+    await second.result()
+    await row.getByRole('button', { name: 'Drain worker mill-1' }).waitFor()
+    expect(faults).toEqual([])
+    await page.close()
+    await worker.stop()
   })
 
   it('leads from a worker to the jobs that it holds', async () => {

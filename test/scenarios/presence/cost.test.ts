@@ -20,6 +20,8 @@ import { CommandBatcher } from '../../../src/store/command-batcher.ts'
 import type { Presence, Store } from '../../../src/store/index.ts'
 import { openSqliteStore } from '../../../src/store/index.ts'
 import type { Worker } from '../../../src/worker/index.ts'
+import type { Command } from '../../../src/kernel/index.ts'
+import { plain } from '../../support/specs.ts'
 import { buildFiles, removeBuilt, THREADS } from '../../support/built.ts'
 import { freshFile } from '../../support/sqlite.ts'
 import type { SharedPlace } from '../shared/places.ts'
@@ -113,7 +115,13 @@ interface SteppedTimer {
 
 /** The loop of a process whose time passes in steps, and what it said at which of its milliseconds. */
 class SteppedProcess {
-  readonly said: { readonly atMs: number; readonly used: number; readonly reports: number }[] = []
+  readonly said: {
+    readonly atMs: number
+    readonly used: number
+    readonly reports: number
+    /** Of what it wrote; null: it says nothing of it. */
+    readonly submitted: number | null
+  }[] = []
   readonly worker = { name: 'busy', isDraining: false, state: () => this.#state() }
   isMissed = false
   isBusy = false
@@ -123,7 +131,8 @@ class SteppedProcess {
   #used = 0
   #timer: SteppedTimer | null = null
 
-  constructor(store: Store) {
+  /** `hasWorker`: it may have none, and only submit. */
+  constructor(store: Store, hasWorker = true) {
     const now = (): number => this.#nowMs
     this.softState = new SoftState({
       now,
@@ -145,7 +154,7 @@ class SteppedProcess {
         soon: setImmediate,
       },
       now,
-      workers: new Set([this.worker as unknown as Worker]),
+      workers: new Set(hasWorker ? [this.worker as unknown as Worker] : []),
       softState: this.softState,
       onStalled: () => undefined,
       wantsStalled: () => false,
@@ -164,6 +173,11 @@ class SteppedProcess {
       eachTurn()
       call()
     }
+  }
+
+  /** AFTER the last entry was written. */
+  leave(): Promise<void> {
+    return this.#loop.leave()
   }
 
   get saidAtMs(): number[] {
@@ -191,27 +205,48 @@ class SteppedProcess {
       heard: (isChecked) => real.heard(isChecked),
       reportOf: (id) => real.reportOf(id),
       forgetReport: (id, until) => real.forgetReport(id, until),
+      get asked() {
+        return real.asked
+      },
+      ask: (...request) => real.ask(...request),
       compact: () => real.compact(),
       dead: () => real.dead(),
+      sayLast: (text) => real.sayLast(text),
       close: () => real.close(),
       say: async (text, reports) => {
         if (this.isBusy) throw new Error('Another process has the file.')
-        const { workers } = JSON.parse(text) as { workers: [{ used: number }] }
-        this.said.push({ atMs: this.#nowMs, used: workers[0].used, reports: reports.length })
+        const { workers, totals } = JSON.parse(text) as {
+          workers: { used: number }[]
+          totals?: { submitted: number }
+        }
+        this.said.push({
+          atMs: this.#nowMs,
+          used: workers[0]?.used ?? 0,
+          reports: reports.length,
+          submitted: totals?.submitted ?? null,
+        })
         await real.say(text, reports)
       },
     }
   }
 }
 
-async function stepped(): Promise<SteppedProcess> {
+async function stepped(hasWorker = true): Promise<SteppedProcess & { readonly store: Store }> {
   const store = await openSqliteStore({ path: await freshFile() })
-  const made = new SteppedProcess(store)
+  const made = Object.assign(new SteppedProcess(store, hasWorker), { store })
   onTestFinished(async () => {
     await made.close()
     await store.close()
   })
   return made
+}
+
+function submission(id: string): Command {
+  return { type: 'SubmitJob', job: id, spec: plain() }
+}
+
+async function textsHeardBy({ presence }: Store): Promise<string[]> {
+  return ((await presence?.heard(true)) ?? []).map(({ text }) => text)
 }
 
 describe('a process', () => {
@@ -251,5 +286,46 @@ describe('a process', () => {
     one.isMissed = true
     await one.untilMs(5_000)
     expect(one.saidAtMs).toEqual([0, 3_000, 4_000, 5_000])
+  })
+
+  it('without workers says every ten seconds what it wrote, and nothing until then', async () => {
+    const one = await stepped(false)
+    await one.untilMs(25_000)
+    expect(one.said).toEqual([])
+    await one.store.execute([submission('a'), submission('b')])
+    await one.untilMs(55_000)
+    await one.store.execute([submission('c')])
+    await one.untilMs(60_000)
+    expect(one.said.map(({ atMs, submitted }) => [atMs, submitted])).toEqual([
+      [30_000, 2],
+      [40_000, 2],
+      [50_000, 2],
+      [60_000, 3],
+    ])
+  })
+
+  it('says what it wrote along with what it says anyway, and no sooner', async () => {
+    const one = await stepped()
+    await one.untilMs(1_000)
+    await one.store.execute([submission('a')])
+    await one.untilMs(19_500)
+    expect(one.said.map(({ atMs, submitted }) => [atMs, submitted])).toEqual([
+      [0, null],
+      [10_000, 1],
+    ])
+  })
+
+  it('says what it wrote as it leaves, if it spoke before, and others hear it AFTER it is closed', async () => {
+    const [one, silent] = [await stepped(), await stepped(false)]
+    await one.untilMs(1_000)
+    await one.store.execute([submission('a')])
+    await silent.store.execute([submission('a')])
+    for (const leaving of [one, silent]) {
+      await leaving.close()
+      await leaving.leave()
+    }
+    expect(await textsHeardBy(silent.store)).toEqual([])
+    const [last = '{}'] = await textsHeardBy(one.store)
+    expect(JSON.parse(last)).toMatchObject({ workers: [], totals: { submitted: 1 } })
   })
 })

@@ -214,6 +214,13 @@ describe('schedules and limits over HTTP', () => {
     const shown = await call('schedules.show', { schedule: 'nightly', times: 3 })
     expect(shown.body).toMatchObject({ id: 'nightly', type: 'report', input: { days: 1 } })
     expect(shown.body['nextTimes']).toHaveLength(3)
+    const run = await call('schedules.run', { schedule: 'nightly', by: 'ada', reason: 'late' })
+    expect(await pawl.get(run.body['job'] as string)).toMatchObject({
+      type: 'report',
+      input: { days: 1 },
+      asked: { by: 'ada', reason: "late (run now from schedule 'nightly')" },
+    })
+    expect((await call('schedules.run', { schedule: 'never' })).status).toBe(404)
     const both = await call('schedules.set', { ...terms, every: '1h' })
     expect(both).toMatchObject({ status: 400, body: { code: 'InvalidDefinition' } })
     expect((await call('schedules.remove', { schedule: 'nightly' })).status).toBe(200)
@@ -221,7 +228,7 @@ describe('schedules and limits over HTTP', () => {
     expect((await call('schedules.show', { schedule: 'nightly' })).status).toBe(404)
   })
 
-  it('what is used of a limit is shown', async () => {
+  it('what is used of a limit is shown, and limits are listed', async () => {
     const { pawl, call } = await serverInFront()
     const gate = deferred()
     const slow = job('slow', {
@@ -233,6 +240,13 @@ describe('schedules and limits over HTTP', () => {
     await expect
       .poll(async () => (await call('limits.show', { limit: 'tenant-7' })).body['held'])
       .toBe(1)
+    const bounds = { concurrency: 2, rate: null }
+    const one = { key: 'tenant-7', held: 1, wholeAt: null, bounds }
+    expect((await call('limits.list', { prefix: 'tenant' })).body).toEqual({
+      limits: [one],
+      next: null,
+    })
+    expect((await call('limits.list', { prefix: 'user' })).body['limits']).toEqual([])
     gate.resolve()
   })
 })

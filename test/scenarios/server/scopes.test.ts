@@ -3,7 +3,7 @@
  * answered says a word of what is not theirs, and nothing that they send changes it.
  */
 import { describe, expect, it } from 'vitest'
-import { child, job, message, open, pipeline, typed } from '../../../src/index.ts'
+import { child, effect, job, message, open, pipeline, typed } from '../../../src/index.ts'
 import type { Pawl } from '../../../src/index.ts'
 import { OPERATIONS, ROLES } from '../../../src/protocol/index.ts'
 import type { Operation, OperationName } from '../../../src/protocol/index.ts'
@@ -32,6 +32,13 @@ const other = job(SECRET, {
   },
 })
 
+const pay = effect(`${SECRET}-pay`, {
+  retry: { max: 0 },
+  run: () => {
+    throw new Error(SECRET)
+  },
+})
+
 const approve = message('approve', { input: typed<boolean>() })
 
 /** Waits for a person: what it asks is not for the tokens. */
@@ -39,6 +46,13 @@ const asks = job(`${SECRET}-asks`, {
   messages: [approve],
   queue: SECRET,
   run: async ({ waitFor }) => waitFor(approve, { ask: SECRET, for: [SECRET] }),
+})
+
+/** A person has to say what became of its effect. */
+const pays = job(`${SECRET}-pays`, {
+  queue: SECRET,
+  effects: [pay],
+  run: ({ commit }) => commit(SECRET, [pay()]),
 })
 
 async function prepared(): Promise<Server & { readonly ids: Record<'mail' | 'slow', string> }> {
@@ -51,7 +65,9 @@ async function prepared(): Promise<Server & { readonly ids: Record<'mail' | 'slo
     linkKeys: [KEY],
   })
   const { pawl } = one
-  const others = pawl.work([other, asks])
+  const others = pawl.work([other, asks, pays])
+  await pawl.submit(pays, undefined, { id: `${SECRET}-pays` })
+  await expect.poll(async () => (await pawl.counts({ heldEffects: true })).total).toBe(1)
   await pawl.submit(asks, undefined, { id: `${SECRET}-asks` })
   await expect.poll(async () => (await pawl.inbox()).questions.length).toBe(1)
   await pawl.submit(other, SECRET, { id: SECRET, tags: [SECRET], group: SECRET, metadata: SECRET })
@@ -99,6 +115,10 @@ const WIDE: readonly [OperationName, Record<string, unknown>][] = [
   ['past.list', { position: 1_000 }],
   ['past.counts', { position: 1_000 }],
   ['quarantine.list', {}],
+  ['jobs.list', { heldEffects: true }],
+  ['counts', { heldEffects: true, by: 'type' }],
+  ['quarantine.list', { heldEffects: true }],
+  ['query.quarantine', { limit: 10, heldEffects: true }],
   ['quarantine.groups', {}],
   ['inbox.list', {}],
   ['inbox.list', { job: `${SECRET}-asks` }],

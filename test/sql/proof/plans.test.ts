@@ -54,6 +54,8 @@ const HOT: readonly (keyof Statements)[] = [
   'foldTallies',
   'deleteTalliesOf',
   'questionsBehind',
+  'heldJobsAfter',
+  'heldTasks',
   'deleteQuestions',
 ]
 
@@ -161,6 +163,7 @@ const LIST_INDEX: Readonly<Record<ListSource, RegExp>> = {
   type: /\bby_type\b[^]*\bleased\b/,
   key: /keyed/,
   label: /labels_pkey|PRIMARY KEY/,
+  held: /questions_pkey|questions USING PRIMARY KEY/,
   dead: /\bdead\b/,
   failed: /\bby_state\b/,
   again: /\bby_state\b/,

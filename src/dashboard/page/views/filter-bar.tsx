@@ -18,6 +18,7 @@ import {
   filterText,
   HINTS,
   isWord,
+  ONLY,
   partsIn,
   quotedValue,
   typedFilter,
@@ -256,13 +257,15 @@ function useSuggestions(text: string, at: number): Typed {
         ? STATES.map((state) => valueSuggestion('state', state, '', state))
         : word === 'worker'
           ? workers
-          : isWord(word) && counted !== null
-            ? groupSuggestions(counted, groups)
-            : isWord(word) && /since|before/.test(word)
-              ? ['15m', '1h', 'today', '7d'].map((one) =>
-                  valueSuggestion(word, one, HINTS[word], one),
-                )
-              : []
+          : word === 'held-effects'
+            ? [valueSuggestion(word, ONLY, HINTS[word])]
+            : isWord(word) && counted !== null
+              ? groupSuggestions(counted, groups)
+              : isWord(word) && /since|before/.test(word)
+                ? ['15m', '1h', 'today', '7d'].map((one) =>
+                    valueSuggestion(word, one, HINTS[word], one),
+                  )
+                : []
   const fitting = all.filter(
     ({ label, text: one }) =>
       label.toLowerCase().includes(wanted) || (word === '' && one.startsWith(wanted)),
@@ -271,12 +274,16 @@ function useSuggestions(text: string, at: number): Typed {
 }
 
 function wordSuggestions(): Suggestion[] {
-  return (Object.keys(HINTS) as (keyof typeof HINTS)[]).map((word) => ({
-    text: `${word}:`,
-    label: `${word}:`,
-    hint: HINTS[word],
-    isWhole: false,
-  }))
+  return (Object.keys(HINTS) as (keyof typeof HINTS)[]).map((word) => {
+    // It has one value.
+    if (word === 'held-effects') return valueSuggestion(word, ONLY, HINTS[word], `${word}:${ONLY}`)
+    return {
+      text: `${word}:`,
+      label: `${word}:`,
+      hint: HINTS[word],
+      isWhole: false,
+    }
+  })
 }
 
 function valueSuggestion(word: FilterWord, value: string, hint: string, label = value): Suggestion {

@@ -69,6 +69,15 @@ describe('a filter that is typed', () => {
     expect(partsIn('tag:"open')).toEqual([{ word: 'tag', value: 'open', from: 0, to: 9 }])
   })
 
+  it('means jobs with held effects by one value only', () => {
+    const { parameters } = typedFilter('held-effects:true type:mail')
+    expect(parameters).toEqual({ type: 'mail', heldEffects: 'true' })
+    expect(filterText(parameters)).toBe('type:mail held-effects:true')
+    expect(filterIn(parameters, NOW)).toEqual({ type: 'mail', heldEffects: true })
+    expect(wrong('held-effects:false')).toContain('held-effects:true only')
+    expect(wrong('held-effects:')).toBe('What held-effects? Such as held-effects:true')
+  })
+
   it('has times that are as long ago as they say, at each moment', () => {
     expect(timeIn('90m', NOW)).toBe(NOW - 90 * 60_000)
     expect(timeIn('2d', NOW)).toBe(NOW - 2 * 86_400_000)
@@ -87,6 +96,7 @@ describe('a filter that is typed', () => {
       expect(() => filterIn(parameters, NOW)).toThrow(FieldProblem)
       expect(filterFault(parameters)).toContain(`'${time}' is no time`)
     }
+    expect(filterFault({ heldEffects: 'false' })).toContain('There is held-effects:true only')
     expect(filterFault({ type: 'mail', completedBefore: '2h' })).toBe(null)
   })
 })

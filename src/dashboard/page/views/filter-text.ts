@@ -19,6 +19,7 @@ export const WORDS = {
   group: 'group',
   worker: 'worker',
   error: 'error',
+  'held-effects': 'heldEffects',
   since: 'submittedFrom',
   before: 'submittedBefore',
   'ended-since': 'completedFrom',
@@ -36,6 +37,7 @@ export const HINTS: Readonly<Record<FilterWord | 'id', string>> = {
   group: 'its group',
   worker: 'the worker that has it',
   error: 'what it failed of',
+  'held-effects': 'a person has to say whether an effect happened',
   since: 'submitted since: 1h, today, 2026-11-18',
   before: 'submitted before: 1h, today, 2026-11-18',
   'ended-since': 'over since: 1h, today, 2026-11-18',
@@ -43,6 +45,8 @@ export const HINTS: Readonly<Record<FilterWord | 'id', string>> = {
   id: 'leads to that job',
 }
 
+/** Of jobs with held effects there is a list, and none of those without. */
+export const ONLY = 'true'
 const STATES = Object.keys(PIPELINE_JOB_TRANSITIONS)
 const TIMES: ReadonlySet<string> = new Set([
   'submittedFrom',
@@ -100,10 +104,14 @@ export function typedFilter(text: string): TypedFilter {
 
 function exampleOf(word: FilterWord): string {
   if (word === 'state') return 'FAILED'
+  if (word === 'held-effects') return ONLY
   return TIMES.has(WORDS[word]) ? '1h' : 'mail'
 }
 
 function assertFits(word: FilterWord, value: string): void {
+  if (word === 'held-effects' && value !== ONLY) {
+    throw new FieldProblem(`There is ${word}:${ONLY} only: no list is kept of jobs without.`)
+  }
   if (word === 'state' && !STATES.includes(value.toUpperCase())) {
     throw new FieldProblem(`A state is one of ${STATES.join(', ')}.`)
   }
@@ -181,7 +189,10 @@ export function filterIn(parameters: RouteParameters, now: number): AskedJobs {
   for (const name of Object.values(WORDS)) {
     const value = parameters[name]
     if (value === undefined || value === '') continue
-    filter[name] = TIMES.has(name) ? timeOf(value, now) : value
+    if (name === 'heldEffects') {
+      assertFits('held-effects', value)
+      filter[name] = true
+    } else filter[name] = TIMES.has(name) ? timeOf(value, now) : value
   }
   return filter
 }

@@ -9,7 +9,8 @@ import { deferred } from '../../../../test/support/engines.ts'
 import type { Server } from '../../../../test/support/server-calls.ts'
 import { serverInFront } from '../../../../test/support/server-calls.ts'
 import type { OperationName } from '../../../protocol/index.ts'
-import { fieldValues } from '../action.ts'
+import type { ActionField, Filled } from '../action.ts'
+import { fieldsOf, fieldValues } from '../action.ts'
 import type { Accepted } from './job-actions.ts'
 import { offeredActions } from './job-actions.ts'
 
@@ -333,8 +334,9 @@ async function doEach(make: Make, place: object, labels: readonly string[]): Pro
     expect(offered.map((one) => one.label)).toEqual(labels)
     const action = offered.find((one) => one.label === label)?.action
     if (action === undefined) continue
-    const { operation, input, fields = [] } = action
-    const values = fieldValues(fields, FILLED[operation] ?? {})
+    const { operation, input } = action
+    const filled = FILLED[operation] ?? {}
+    const values = fieldValues(fieldsOf(action, filled), filled)
     const { status, body } = await server.call(operation, { ...input, ...values, by: 'ada' })
     expect({ label, status, why: body['detail'] }).toMatchObject({ label, status: 200 })
   }
@@ -378,5 +380,66 @@ describe('what is offered of a segment', () => {
       expect.stringContaining("no segment 9 of stage 'each'"),
       expect.stringContaining('Give a `stage`'),
     ])
+  })
+})
+
+describe('a job that is run again', () => {
+  const names = Array.from({ length: 30 }, (_, i) => `step ${i}`)
+  const accepted: Accepted = {
+    job: 'a',
+    stage: null,
+    segment: null,
+    attempt: 1,
+    actions: [
+      {
+        action: 'rerun',
+        isWhole: true,
+        from: ['one', 'artifact:map:1', '__proto__', ...names],
+        effects: [],
+      },
+    ],
+  }
+  const given = new Map([
+    ['one', '1'],
+    ['artifact:map:1', '{}'],
+    ['__proto__', '"odd"'],
+    ['step 0', '0'],
+    ['step 1', `"${'x'.repeat(30_000)}"`],
+    ...names.slice(3).map((name) => [name, 'true'] as const),
+  ])
+  const fieldsFor = (filled: Filled): readonly ActionField[] => {
+    const [offer] = offeredActions(accepted, [], { input: '{"to":"ada"}', steps: given })
+    return fieldsOf(offer?.action as never, filled)
+  }
+  const values = (filled: Filled) => fieldValues(fieldsFor(filled), filled)
+  const hint = (from: string): string | undefined =>
+    fieldsFor({ from }).find(({ name }) => name === 'from')?.hint
+  const labels = (from: string): string[] =>
+    fieldsFor({ from }).flatMap(({ label, within }) => (within === undefined ? [] : [label]))
+
+  it('shows the values of the steps before the chosen one that are known, and are values, the nearest first of all', () => {
+    expect(labels('')).toEqual([])
+    expect(labels('one')).toEqual([])
+    expect(labels('step 3')).toEqual(
+      ['one', '__proto__', 'step 0'].map((name) => `Value of step ${name}`),
+    )
+    const shown = labels('step 29')
+    expect([shown.length, shown.at(-1)]).toEqual([20, 'Value of step step 28'])
+  })
+
+  it('says how many can be changed, and that the others stay', () => {
+    expect(hint('step 3')).toMatch(/^Steps before it keep their values. 3 of 6 can be changed/)
+    expect(hint('artifact:map:1')).toBe(
+      'Steps before it keep their values, or those that you write.',
+    )
+  })
+
+  it('sends what was changed, under the name of its step, and nothing else', () => {
+    expect(values({ from: 'step 3' })).toEqual({ from: 'step 3' })
+    const changed = values({ from: 'step 3', 'step one': '2', 'step __proto__': 'null' })
+    expect(JSON.stringify(changed)).toBe('{"from":"step 3","steps":{"one":2,"__proto__":null}}')
+    // What was written for a step that is not kept any more is not sent.
+    expect(values({ from: 'one', 'step one': '2' })).toEqual({ from: 'one' })
+    expect(() => values({ from: 'step 3', 'step one': 'two' })).toThrow(/is no JSON/)
   })
 })

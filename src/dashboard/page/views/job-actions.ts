@@ -3,7 +3,7 @@
  * whether the reader may do them is for the view.
  */
 import type { OperationName } from '../../../protocol/index.ts'
-import type { Action, ActionField } from '../action.ts'
+import type { Action, ActionField, Filled } from '../action.ts'
 import type { AnswerOf } from '../api.ts'
 
 export type ShownJob = AnswerOf<'jobs.show'>
@@ -39,14 +39,22 @@ const ORDER: readonly AcceptedOne['action'][] = [
   'erase',
 ]
 
-/** `effects`: the names of those that the commit promised, by their places. `input`: what the job was given, as it is shown. */
+interface OfferedJob {
+  /** What the job was given, as it is shown. */
+  readonly input: string
+  /** As JSON text, by the names of steps, as far as they are known. */
+  readonly steps: ReadonlyMap<string, string>
+}
+
+/** `effects`: the names of those that the commit promised, by their places. */
 export function offeredActions(
   accepted: Accepted,
   effects: readonly string[],
-  input = '',
+  { input, steps }: OfferedJob = { input: '', steps: new Map() },
 ): readonly OfferedAction[] {
   const all = accepted.actions.toSorted((a, b) => ORDER.indexOf(a.action) - ORDER.indexOf(b.action))
-  return all.flatMap((one) => offersOf(one, placeOf(accepted), effects, editable(input)))
+  const given = editable(input)
+  return all.flatMap((one) => offersOf(one, placeOf(accepted), effects, given, steps))
 }
 
 /** Above this, nobody edits it in a small field. */
@@ -70,15 +78,18 @@ function offersOf(
   place: ActionPlace,
   effects: readonly string[],
   input: string,
+  steps: ReadonlyMap<string, string>,
 ): readonly OfferedAction[] {
   const isSegment = place.stage !== undefined
   switch (one.action) {
     case 'force':
       return [force(place, one)]
     case 'rerun':
-      return [rerun(place, one, input)]
+      return [rerun(place, one, input, steps)]
     case 'resolve':
-      return one.effects.map((effect) => resolve(place, effect, effects[effect] ?? String(effect)))
+      return one.effects.map((effect) => {
+        return resolve(place, { effect, name: effects[effect] ?? String(effect) })
+      })
     case 'retry':
       return [retry(place, isSegment, input)]
     default:
@@ -224,33 +235,50 @@ function editedFrom(input: string): Pick<ActionField, 'value' | 'isEdited'> {
   return input === '' ? {} : { value: input, isEdited: true }
 }
 
+/** Of the steps that are kept, so many nearest to the one that it runs from have fields. */
+const MOST_STEP_FIELDS = 20
+
 function rerun(
   { job }: ActionPlace,
   { isWhole, from, effects }: ActionNamed<'rerun'>,
   given: string,
+  values: ReadonlyMap<string, string>,
 ): OfferedAction {
-  const steps: ActionField = {
-    name: 'from',
-    label: 'From this step on',
-    kind: from,
-    value: isWhole ? '' : (from[0] ?? ''),
-    hint: isWhole
-      ? 'Steps before it keep their values. Empty: from the beginning.'
-      : 'Steps before it keep their values.',
-  }
-  const input: ActionField = {
-    name: 'input',
-    label: 'Another input',
-    kind: 'json',
-    ...editedFrom(given),
-    hint: 'JSON. Another one runs from the beginning: the steps were made of this one.',
-  }
+  const first = isWhole ? '' : (from[0] ?? '')
   // Effects of the first run were made: whether to make them again is for a person to say.
   const again: ActionField = {
     name: 'effects',
     label: `Effects (${effects.slice(0, 5).join(', ')})`,
     kind: ['again'],
     hint: 'Again: they happen once more. Without it, nothing is run.',
+  }
+  const fields = (filled: Filled): readonly ActionField[] => {
+    const chosen = filled['from'] ?? first
+    const kept = from.slice(0, Math.max(0, from.indexOf(chosen)))
+    const edited = stepFields(kept, values)
+    const step: ActionField = {
+      name: 'from',
+      label: 'From this step on',
+      kind: from,
+      value: first,
+      hint: stepHint(chosen, kept.length, edited.length, isWhole),
+    }
+    const input: ActionField = {
+      name: 'input',
+      label: 'Another input',
+      kind: 'json',
+      ...editedFrom(given),
+      hint:
+        kept.length === 0
+          ? 'JSON. Left as it is, it stays.'
+          : 'JSON. Left as it is, it stays. With another one, too, the steps before keep the values that were made of this one.',
+    }
+    return [
+      ...(from.length === 0 ? [] : [step]),
+      ...(isWhole || chosen !== '' ? [input] : []),
+      ...edited,
+      ...(effects.length === 0 ? [] : [again]),
+    ]
   }
   return {
     label: 'Run again',
@@ -259,27 +287,82 @@ function rerun(
       says: 'A new job runs, which points to this one.',
       operation: 'jobs.rerun',
       input: { job },
-      fields: [
-        ...(from.length === 0 ? [] : [steps]),
-        ...(isWhole ? [input] : []),
-        ...(effects.length === 0 ? [] : [again]),
-      ],
+      fields,
     },
   }
 }
 
-function resolve(given: ActionPlace, effect: number, name: string): OfferedAction {
+function stepHint(from: string, kept: number, shown: number, isWhole: boolean): string {
+  if (from === '') return isWhole ? 'Empty: from the beginning.' : ''
+  if (kept === 0) return 'There are none before it to keep.'
+  if (shown === kept) return 'Steps before it keep their values, or those that you write.'
+  return `Steps before it keep their values. ${shown} of ${kept} can be changed here: the others are not in the history that is shown, are too long, or are no values.`
+}
+
+/** A file that was written has a record, which no value stands in for. */
+const OF_FILES = /^artifact(?:-reused)?:/
+
+function stepFields(
+  kept: readonly string[],
+  values: ReadonlyMap<string, string>,
+): readonly ActionField[] {
+  const known = kept.filter((name) => !OF_FILES.test(name) && isEditable(values.get(name)))
+  return known.slice(-MOST_STEP_FIELDS).map((name) => ({
+    name: `step ${name}`,
+    label: `Value of step ${name}`,
+    kind: 'json',
+    value: values.get(name) ?? '',
+    isEdited: true,
+    within: { object: 'steps', name },
+  }))
+}
+
+function isEditable(value: string | undefined): boolean {
+  return value !== undefined && value.length <= MOST_EDITED
+}
+
+/** Of a commit, by its place there. */
+interface EffectOf {
+  readonly effect: number
+  readonly name: string
+}
+
+function resolve(given: ActionPlace, of: EffectOf): OfferedAction {
   // It names the start of the effect that it is about, and no attempt.
   const { attempt: _, ...place } = given
   return {
-    label: `Say what became of ${name.slice(0, 40)}`,
-    action: {
+    label: `Say what became of ${of.name.slice(0, 40)}`,
+    action: resolveAction(place, of),
+  }
+}
+
+const LOOK_OUTSIDE = 'Look outside first: it may have happened, or not.'
+const OUTCOMES = {
+  happened: { title: 'happened', says: 'It counts as done.' },
+  again: { title: 'is to run again', says: 'It runs again: if it did happen, it happens twice.' },
+} as const
+
+/** Without an outcome, the dialog asks for it. */
+export function resolveAction(
+  place: Omit<ActionPlace, 'attempt'>,
+  { effect, name }: EffectOf,
+  outcome?: keyof typeof OUTCOMES,
+): Action {
+  const common = { operation: 'jobs.resolve', isGrave: true } as const
+  if (outcome === undefined) {
+    return {
+      ...common,
       title: `Say what became of effect ${name}`,
-      says: 'Look outside first: it may have happened, or not. Happened: it counts as done. Again: it runs again.',
-      operation: 'jobs.resolve',
+      says: `${LOOK_OUTSIDE} Happened: it counts as done. Again: it runs again.`,
       input: { ...place, effect },
       fields: [{ name: 'outcome', label: 'Outcome', kind: ['happened', 'again'] }],
-      isGrave: true,
-    },
+    }
+  }
+  const { title, says } = OUTCOMES[outcome]
+  return {
+    ...common,
+    title: `Say that effect ${name} ${title}`,
+    says: `${LOOK_OUTSIDE} ${says}`,
+    input: { ...place, effect, outcome },
   }
 }

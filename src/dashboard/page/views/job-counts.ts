@@ -14,7 +14,9 @@ export async function countsBy(
 ): Promise<AnswerOf<'counts'> | null> {
   const { state: _, ...others } = filter
   const names = Object.keys(others)
-  const isKept = names.every((name) => ['type', 'queue', 'tag', 'error'].includes(name))
+  const isKept = names.every((name) =>
+    ['type', 'queue', 'tag', 'error', 'heldEffects'].includes(name),
+  )
   if (!isKept || names.length > 1 || !may('counts')) return null
   try {
     return await call('counts', others as OperationInput<'counts'>, ended)

@@ -161,6 +161,17 @@ function WaitsPart({ job: { waits } }: { readonly job: ShownJob }) {
   )
 }
 
+/** As JSON text, by the names of steps: those that it began with, and those that it recorded. */
+export function stepValues(history: ShownHistory): ReadonlyMap<string, string> {
+  const values = new Map<string, string>()
+  for (const { entry } of history) {
+    if (entry?.type === 'StepRecorded') values.set(entry.name, entry.value)
+    if (entry?.type !== 'JobSubmitted') continue
+    for (const { name, value } of entry.spec.steps) values.set(name, value)
+  }
+  return values
+}
+
 const MOST_STEPS = 500
 
 /** Their values are in the history: of steps that are behind what is shown of it, the names. */
@@ -171,10 +182,7 @@ function StepsPart({
   readonly steps: readonly string[]
   history: ShownHistory
 }) {
-  const values = new Map<string, string>()
-  for (const { entry } of history) {
-    if (entry?.type === 'StepRecorded') values.set(entry.name, entry.value)
-  }
+  const values = stepValues(history)
   return (
     <Part name="Steps">
       <ol class="steps">

@@ -11,14 +11,14 @@ import { commandLine } from '../command-line.ts'
 import { useLive } from '../live.ts'
 import { CopyButton, JobLink, Problem, State, Text, Time, Waiting } from '../parts.tsx'
 import type { RouteParameters } from '../route.ts'
-import { goTo, linkTo } from '../route.ts'
+import { goToJob, linkTo } from '../route.ts'
 import { json, seen } from '../safe-text.ts'
-import { may } from '../session.ts'
+import { may, reader } from '../session.ts'
 import { AttemptsPart, TimelinePart } from './attempts.tsx'
 import { HistoryPart } from './history.tsx'
 import type { OfferedAction, ShownJob } from './job-actions.ts'
 import { offeredActions } from './job-actions.ts'
-import { JobPayloads, Part } from './job-payloads.tsx'
+import { JobPayloads, Part, stepValues } from './job-payloads.tsx'
 import { StagesPart } from './stages.tsx'
 
 interface SeenJob {
@@ -68,7 +68,7 @@ export function JobView({ parameters }: { readonly parameters: RouteParameters }
   return (
     <>
       <Problem problem={problem} />
-      <Title of={shown} />
+      <Title of={shown} isAllShown={history.length < limit} />
       <WhyPart why={shown.why} />
       <Facts job={job} />
       {job.stages.length > 0 && (
@@ -109,16 +109,19 @@ function isAsBefore(before: ShownJob, now: ShownJob): boolean {
   return before.id === now.id && before.updatedAt === now.updatedAt && before.state === now.state
 }
 
-/** The job that runs now instead of the one that is shown. */
-function goToNew(answer: unknown): void {
-  goTo('job', { id: (answer as { job: string }).job })
-}
-
-function Title({ of: { job, accepted } }: { readonly of: SeenJob }) {
+function Title({
+  of: { job, accepted, history },
+  isAllShown,
+}: {
+  readonly of: SeenJob
+  readonly isAllShown: boolean
+}) {
   const command = commandLine('jobs.show', { job: job.id }) ?? ''
   const effects = job.effects.map(({ name }) => name)
-  const offered =
-    accepted === null ? [] : offeredActions(accepted, effects, json(job.input, job.exact?.input))
+  // A step that was dropped may have been recorded once more: only what reaches to the end says its newest value.
+  const steps = stepValues(isAllShown && reader.value?.seesPayloads === true ? history : [])
+  const input = json(job.input, job.exact?.input)
+  const offered = accepted === null ? [] : offeredActions(accepted, effects, { input, steps })
   return (
     <div class="title">
       <p>
@@ -142,7 +145,7 @@ function Title({ of: { job, accepted } }: { readonly of: SeenJob }) {
 
 function ActionButton({ of: { label, action: one } }: { readonly of: OfferedAction }) {
   const begin = (): void => {
-    action.value = one.operation === 'jobs.rerun' ? { ...one, onDone: goToNew } : one
+    action.value = one.operation === 'jobs.rerun' ? { ...one, onDone: goToJob } : one
   }
   return (
     <button type="button" onClick={begin}>

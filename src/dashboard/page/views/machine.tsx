@@ -5,15 +5,15 @@
 import { useState } from 'preact/hooks'
 import type { JobState } from '../../../kernel/index.ts'
 import { PIPELINE_JOB_TRANSITIONS, PLAIN_JOB_TRANSITIONS } from '../../../kernel/index.ts'
+import type { Figures } from '../../../protocol/index.ts'
 import type { AnswerOf } from '../api.ts'
 import { call } from '../api.ts'
 import { countText } from '../duration-text.ts'
 import { useLive } from '../live.ts'
 import { Cell, Problem, State, STATES, Table } from '../parts.tsx'
 import { linkTo } from '../route.ts'
-import { may } from '../session.ts'
-import type { Flow } from './samples.ts'
-import { addSample, flowOf, rateText, samples } from './samples.ts'
+import { flowRate, rateText } from './figure-values.ts'
+import { askFigures } from './figures.ts'
 
 const BOX = { width: 150, height: 58 }
 const PLACES: Readonly<Record<JobState, readonly [x: number, y: number]>> = {
@@ -65,16 +65,13 @@ const KINDS: Readonly<Record<string, MoveKind>> = {
 
 interface SeenMachine {
   readonly counts: AnswerOf<'counts'>
-  readonly isCounting: boolean
+  /** Null: the reader may not ask for them. */
+  readonly figures: Figures | null
 }
 
 async function look(ended: AbortSignal): Promise<SeenMachine> {
-  const [counts, metrics] = await Promise.all([
-    call('counts', {}, ended),
-    may('metrics') ? call('metrics', {}, ended) : null,
-  ])
-  if (metrics !== null) addSample(metrics, null)
-  return { counts, isCounting: metrics !== null }
+  const [counts, figures] = await Promise.all([call('counts', {}, ended), askFigures('15m', ended)])
+  return { counts, figures }
 }
 
 export function MachineView() {
@@ -82,7 +79,7 @@ export function MachineView() {
   const [pointed, setPointed] = useState<JobState | null>(null)
   const { data, problem } = useLive('machine', look)
   const kind = KINDS[chosen] as MoveKind
-  const flow = flowOf(samples.value)
+  const figures = data?.figures ?? null
   const counts = data?.counts ?? null
   return (
     <>
@@ -99,13 +96,13 @@ export function MachineView() {
           </select>
         </label>
         <p class="aside">
-          {kind.says} {data?.isCounting === true && kind.of !== null && <FlowWords flow={flow} />}
+          {kind.says} {figures !== null && kind.of !== null && <FlowWords flow={figures.flow} />}
         </p>
       </div>
       <div class="scroll drawing" tabIndex={0} role="region" aria-label="The states, drawn">
         <svg class="machine" viewBox="-90 -12 1030 490" role="group" aria-label="States and moves">
           <Tips />
-          <Moves kind={kind} flow={flow} pointed={pointed} />
+          <Moves kind={kind} figures={figures} pointed={pointed} />
           {STATES.map((state) => (
             <StateBox
               key={state}
@@ -116,18 +113,19 @@ export function MachineView() {
           ))}
         </svg>
       </div>
-      <StateTable kind={kind} flow={flow} counts={counts} />
+      <StateTable kind={kind} figures={figures} counts={counts} />
     </>
   )
 }
 
-function FlowWords({ flow }: { readonly flow: Flow }) {
+function FlowWords({ flow }: { readonly flow: Figures['flow'] }) {
   if (flow.seconds === 0) return <>How many take each move is known in a moment.</>
   return (
     <>
-      A figure says how many took a move each second, of the last {Math.round(flow.seconds)}{' '}
-      seconds, as the process that was asked counted them. A move that time makes, such as the end
-      of a delay, counts with the next entry of the job.
+      A figure says how many took a move each second, in all processes, of the last{' '}
+      {Math.round(flow.seconds)} seconds; of other processes than the server, as they said up to ten
+      seconds ago. A move that time makes, such as the end of a delay, counts with the next entry of
+      the job.
     </>
   )
 }
@@ -138,9 +136,9 @@ interface Move {
   readonly rate: number
 }
 
-function movesOf({ table, of }: MoveKind, flow: Flow): readonly Move[] {
+function movesOf({ table, of }: MoveKind, figures: Figures | null): readonly Move[] {
   const rate = (from: JobState | null, to: JobState): number =>
-    of === null ? 0 : flow.rate(of, from, to)
+    of === null ? 0 : flowRate(figures, of, from, to)
   const moves = STATES.flatMap((from) =>
     table[from].map((to) => ({ from, to, rate: rate(from, to) })),
   )
@@ -155,14 +153,14 @@ function movesOf({ table, of }: MoveKind, flow: Flow): readonly Move[] {
 /** Those that jobs take stand before the others. */
 function Moves({
   kind,
-  flow,
+  figures,
   pointed,
 }: {
   readonly kind: MoveKind
-  readonly flow: Flow
+  readonly figures: Figures | null
   readonly pointed: JobState | null
 }) {
-  const moves = movesOf(kind, flow).toSorted((a, b) => a.rate - b.rate)
+  const moves = movesOf(kind, figures).toSorted((a, b) => a.rate - b.rate)
   return (
     <>
       {moves.map((move) => (
@@ -220,14 +218,14 @@ function RateLabel({ move: { from, to, rate } }: { readonly move: Move }) {
 
 function StateTable({
   kind,
-  flow,
+  figures,
   counts,
 }: {
   readonly kind: MoveKind
-  readonly flow: Flow
+  readonly figures: Figures | null
   readonly counts: AnswerOf<'counts'> | null
 }) {
-  const moves = movesOf(kind, flow)
+  const moves = movesOf(kind, figures)
   return (
     <Table
       label="The same as a table"

@@ -1,7 +1,9 @@
 /**
  * What needs a person now, then how the machine runs: throughput, times, failures, queues and workers. All of it is kept by the
- * engine; nothing is counted for the page.
+ * engine and the server; nothing is counted for the page. Over which time lines go is in the address.
  */
+import type { FigureRange, Figures } from '../../../protocol/index.ts'
+import { FIGURE_RANGES } from '../../../protocol/index.ts'
 import type { AnswerOf } from '../api.ts'
 import { call } from '../api.ts'
 import { ShareBar, Sparkline } from '../chart.tsx'
@@ -11,36 +13,30 @@ import type { ChartLine } from '../line-chart.tsx'
 import { LineChart } from '../line-chart.tsx'
 import { useLive } from '../live.ts'
 import { Cell, Empty, Problem, State, STATES, Table, Text, Time, Waiting } from '../parts.tsx'
-import { linkTo } from '../route.ts'
+import type { RouteParameters } from '../route.ts'
+import { goTo, linkTo } from '../route.ts'
 import { may } from '../session.ts'
 import { quantile } from './distribution.ts'
 import type { SeenOverview } from './needs.tsx'
 import { Needs } from './needs.tsx'
-import {
-  addSample,
-  givenUpRates,
-  means,
-  mostly,
-  queueHistory,
-  rates,
-  rateText,
-  samples,
-  timesOf,
-} from './samples.ts'
+import { queueLine, rangeIn, rateText } from './figure-values.ts'
+import { useFigures } from './figures.ts'
 
 const FEW = { limit: 100 }
+const HELD = { heldEffects: true } as const
+/** Jobs with held effects, the oldest first. */
+const MOST_NAMED = 5
 
 async function look(ended: AbortSignal): Promise<SeenOverview> {
-  const [counts, health, metrics, queues, workers, questions, quarantined] = await Promise.all([
+  const [counts, health, metrics, queues, workers, questions, held] = await Promise.all([
     call('counts', {}, ended),
     may('health') ? call('health', {}, ended) : null,
     may('metrics') ? call('metrics', {}, ended) : null,
     may('queues.list') ? call('queues.list', {}, ended) : { queues: [] },
     may('workers.list') ? call('workers.list', {}, ended) : { workers: [] },
     may('inbox.list') ? call('inbox.list', FEW, ended) : null,
-    may('quarantine.list') ? call('quarantine.list', FEW, ended) : null,
+    lookForHeld(ended),
   ])
-  if (metrics !== null) addSample(metrics, queues.queues)
   return {
     counts,
     health,
@@ -48,11 +44,22 @@ async function look(ended: AbortSignal): Promise<SeenOverview> {
     queues: queues.queues,
     workers: workers.workers,
     questions,
-    quarantined,
+    held,
   }
 }
 
-export function OverviewView() {
+/** Which jobs these are is asked only if there are any: their number is an answer that readers share. */
+async function lookForHeld(ended: AbortSignal): Promise<SeenOverview['held']> {
+  const { total } = await call('counts', HELD, ended)
+  if (total === 0) return { total, jobs: [] }
+  const { jobs } = await call('jobs.list', { ...HELD, limit: MOST_NAMED }, ended)
+  // Perhaps they were resolved meanwhile.
+  return { total: jobs.length === 0 ? 0 : total, jobs }
+}
+
+export function OverviewView({ parameters }: { readonly parameters: RouteParameters }) {
+  const range = rangeIn(parameters['range'])
+  const { data: figures } = useFigures(range)
   const { data, problem } = useLive('overview', look, 2_000)
   if (data === null) return problem === null ? <Waiting /> : <Problem problem={problem} />
   const { counts, health, metrics, queues, workers } = data
@@ -73,9 +80,9 @@ export function OverviewView() {
           ))}
         </ul>
       </section>
-      {metrics !== null && <OverTime />}
+      {may('figures') && <OverTime range={range} figures={figures} />}
       <div class="halves">
-        <Queues queues={queues} />
+        <Queues queues={queues} figures={figures} />
         <div>
           <Workers workers={workers} />
           <Checks health={health} metrics={metrics} />
@@ -86,52 +93,92 @@ export function OverviewView() {
   )
 }
 
-/** Lines over time of what was sampled while this page was open. */
-function OverTime() {
-  const all = samples.value
-  const times = timesOf(all)
+const RANGE_NAMES: Readonly<Record<FigureRange, string>> = {
+  '15m': 'quarter of an hour',
+  '1h': 'hour',
+  '6h': 'six hours',
+  '24h': 'day',
+}
+
+const NOTHING_YET: Pick<Figures, 'times' | 'rates' | 'waitMs' | 'runMs'> = {
+  times: [],
+  rates: { submitted: [], granted: [], committed: [], failed: [], lost: [], quarantined: [] },
+  waitMs: { mean: [], most: [] },
+  runMs: { mean: [], most: [] },
+}
+
+/** `figures`: null: they are not known yet. */
+function OverTime({
+  range,
+  figures,
+}: {
+  readonly range: FigureRange
+  readonly figures: Figures | null
+}) {
+  const { times, rates, waitMs, runMs } = figures ?? NOTHING_YET
   const throughput: readonly ChartLine[] = [
-    { name: 'Submitted', values: rates(all, ['JobSubmitted']), colour: 'QUEUED' },
-    { name: 'Attempts begun', values: rates(all, ['LeaseGranted']), colour: 'RUNNING' },
-    { name: 'Committed', values: rates(all, ['ExecutionCommitted']), colour: 'SUCCEEDED' },
+    { name: 'Submitted', values: rates.submitted, colour: 'QUEUED' },
+    { name: 'Attempts begun', values: rates.granted, colour: 'RUNNING' },
+    { name: 'Committed', values: rates.committed, colour: 'SUCCEEDED' },
   ]
   const durations: readonly ChartLine[] = [
-    { name: 'Wait, mean', values: means(all, 'waitMs'), colour: 'QUEUED' },
-    { name: 'Wait, 95 % up to', values: mostly(all, 'waitMs'), colour: 'QUEUED', isDashed: true },
-    { name: 'Run, mean', values: means(all, 'runMs'), colour: 'RUNNING' },
-    { name: 'Run, 95 % up to', values: mostly(all, 'runMs'), colour: 'RUNNING', isDashed: true },
+    { name: 'Wait, mean', values: waitMs.mean, colour: 'QUEUED' },
+    { name: 'Wait, 95 % up to', values: waitMs.most, colour: 'QUEUED', isDashed: true },
+    { name: 'Run, mean', values: runMs.mean, colour: 'RUNNING' },
+    { name: 'Run, 95 % up to', values: runMs.most, colour: 'RUNNING', isDashed: true },
   ]
   const failures: readonly ChartLine[] = [
-    { name: 'Failed', values: rates(all, ['TaskFailed', 'EffectFailed']), colour: 'RETRYING' },
-    {
-      name: 'Leases lost',
-      values: rates(all, ['LeaseExpired', 'LeaseRevoked']),
-      colour: 'SUSPENDED',
-    },
-    { name: 'Given up', values: givenUpRates(all), colour: 'FAILED' },
+    { name: 'Failed', values: rates.failed, colour: 'RETRYING' },
+    { name: 'Leases lost', values: rates.lost, colour: 'SUSPENDED' },
+    { name: 'Given up', values: rates.quarantined, colour: 'FAILED' },
   ]
+  // Of what was not known, nothing is drawn; where nothing waited or ran, a line goes on.
+  const holes = rates.submitted.map((rate) => rate === null)
+  const shared = { times, holes }
   return (
     <section aria-labelledby="flow">
-      <h2 id="flow">Over time</h2>
+      <div class="machine-head">
+        <h2 id="flow">Over time</h2>
+        <label class="inline">
+          The last{' '}
+          <select
+            value={range}
+            onChange={(event) => goTo('', { range: event.currentTarget.value })}
+          >
+            {FIGURE_RANGES.map((one) => (
+              <option key={one} value={one}>
+                {RANGE_NAMES[one]}
+              </option>
+            ))}
+          </select>
+        </label>
+      </div>
       <div class="charts">
         <LineChart
+          {...shared}
           label="Throughput, a second"
-          times={times}
           lines={throughput}
           valueText={rateText}
         />
         <LineChart
+          {...shared}
           label="Waiting and running"
-          times={times}
           lines={durations}
           valueText={durationText}
           isLogarithmic
         />
-        <LineChart label="Failures, a second" times={times} lines={failures} valueText={rateText} />
+        <LineChart {...shared} label="Failures, a second" lines={failures} valueText={rateText} />
       </div>
       <p class="aside">
-        What the process that was asked did while this page has been open, for the last quarter of
-        an hour at most. Point at a line, or use the arrow keys.
+        What all processes on the store did
+        {figures !== null && (
+          <>
+            , as this server has noted it since <Time at={new Date(figures.since).toISOString()} />
+          </>
+        )}
+        . Other processes say what they did every ten seconds, so lines may end some seconds ago. A
+        gap is a time at which the server could not ask the store. Point at a line, or use the arrow
+        keys.
       </p>
     </section>
   )
@@ -210,8 +257,13 @@ function upTo(ms: number | null): string {
 
 const MOST_QUEUES = 12
 
-function Queues({ queues }: { readonly queues: SeenOverview['queues'] }) {
-  const all = samples.value
+function Queues({
+  queues,
+  figures,
+}: {
+  readonly queues: SeenOverview['queues']
+  readonly figures: Figures | null
+}) {
   const shown = queues
     .toSorted((a, b) => b.states.QUEUED + b.segments.ready - a.states.QUEUED - a.segments.ready)
     .slice(0, MOST_QUEUES)
@@ -236,7 +288,7 @@ function Queues({ queues }: { readonly queues: SeenOverview['queues'] }) {
               <Cell of="Waiting" number>
                 <span class="trend">
                   {countText(states.QUEUED + segments.ready)}
-                  <Sparkline values={queueHistory(all, name, ({ waiting }) => waiting)} />
+                  <Sparkline values={queueLine(figures, name, 'waiting')} />
                 </span>
               </Cell>
               <Cell of="Oldest waits" number>
@@ -244,7 +296,7 @@ function Queues({ queues }: { readonly queues: SeenOverview['queues'] }) {
                   {oldestDueAt === null
                     ? '–'
                     : durationText(Math.max(0, serverNow() - Date.parse(oldestDueAt)))}
-                  <Sparkline values={queueHistory(all, name, ({ oldestMs }) => oldestMs)} />
+                  <Sparkline values={queueLine(figures, name, 'oldestMs')} />
                 </span>
               </Cell>
               <Cell of="Running" number>

@@ -13,6 +13,8 @@ import { Cell, Empty, JobLink, Problem, Row, Table, Text, Time, Waiting } from '
 import { linkTo } from '../route.ts'
 import { json } from '../safe-text.ts'
 import { may } from '../session.ts'
+import type { SeenHeld } from './held-effects.tsx'
+import { HeldEffects, lookForHeld } from './held-effects.tsx'
 import { KEPT_OR_NEW } from './job-actions.ts'
 
 interface ErrorGroup {
@@ -26,6 +28,8 @@ interface FoundErrors {
   readonly groups: readonly ErrorGroup[]
   /** There are more than one page. */
   readonly isMore: boolean
+  /** Those of which a person has to say what became of an effect. */
+  readonly held: SeenHeld
 }
 
 /** Groups are also of jobs that FAILED: a page of them is looked through. */
@@ -33,7 +37,10 @@ const PAGE = 500
 const SAMPLES = 10
 
 async function look(ended: AbortSignal): Promise<FoundErrors> {
-  const { states, groups, next } = await call('counts', { by: 'error', limit: PAGE }, ended)
+  const [{ states, groups, next }, held] = await Promise.all([
+    call('counts', { by: 'error', limit: PAGE }, ended),
+    lookForHeld(ended),
+  ])
   const found = groups
     .filter((one) => one.name !== null && one.states.QUARANTINED > 0)
     .map(({ name, states: own, sample }) => ({
@@ -45,6 +52,7 @@ async function look(ended: AbortSignal): Promise<FoundErrors> {
     total: states.QUARANTINED,
     groups: found.toSorted((a, b) => b.count - a.count),
     isMore: next !== null,
+    held,
   }
 }
 
@@ -56,6 +64,7 @@ export function QuarantineView() {
   return (
     <>
       <Problem problem={problem} />
+      <HeldEffects of={data.held} />
       {data.total === 0 ? (
         <Empty>Nothing is in quarantine.</Empty>
       ) : (

@@ -2,6 +2,7 @@
  * Queues: what is in each, for how long the oldest waits, what bounds it, and whether it runs. Of one that is chosen, who holds its
  * places; and what is used of a limit that jobs declare.
  */
+import type { Figures } from '../../../protocol/index.ts'
 import { call } from '../api.ts'
 import { Sparkline } from '../chart.tsx'
 import { serverNow } from '../clock.ts'
@@ -15,21 +16,18 @@ import { LimitPanel } from './limits.tsx'
 import type { ShownQueue } from './queue-actions.ts'
 import { queueActions } from './queue-actions.ts'
 import { QueuePanel } from './queue-panel.tsx'
-import { addSample, queueHistory, samples } from './samples.ts'
+import { queueLine } from './figure-values.ts'
+import { useFigures } from './figures.ts'
 
 const MOST_SHOWN = 500
 
 async function look(ended: AbortSignal): Promise<readonly ShownQueue[]> {
-  const [{ queues }, metrics] = await Promise.all([
-    call('queues.list', {}, ended),
-    may('metrics') ? call('metrics', {}, ended) : null,
-  ])
-  if (metrics !== null) addSample(metrics, queues)
-  return queues
+  return (await call('queues.list', {}, ended)).queues
 }
 
 export function QueuesView({ parameters }: { readonly parameters: RouteParameters }) {
   const { data, problem } = useLive('queues', look, 2_000)
+  const { data: figures } = useFigures('15m')
   if (data === null) return problem === null ? <Waiting /> : <Problem problem={problem} />
   const { queue = '', limit = '', drained = '' } = parameters
   const chosen = data.find(({ name }) => name === queue) ?? null
@@ -56,7 +54,7 @@ export function QueuesView({ parameters }: { readonly parameters: RouteParameter
           ]}
         >
           {data.slice(0, MOST_SHOWN).map((one) => (
-            <Row key={one.name} queue={one} isChosen={one === chosen} />
+            <Row key={one.name} queue={one} isChosen={one === chosen} figures={figures} />
           ))}
         </Table>
       )}
@@ -65,14 +63,29 @@ export function QueuesView({ parameters }: { readonly parameters: RouteParameter
           The first {MOST_SHOWN} of {data.length} are shown.
         </p>
       )}
-      {may('limits.show') && <LimitPanel key={limit} limit={limit} />}
+      {figures !== null && figures.queues.length > 0 && (
+        <p class="aside">
+          Small lines are of the last quarter of an hour
+          {figures.queuesLeftOut > 0 &&
+            `, of the ${figures.queues.length} queues in which most waits`}
+          .
+        </p>
+      )}
+      {may('limits.show') && <LimitPanel limit={limit} />}
     </>
   )
 }
 
-function Row({ queue, isChosen }: { readonly queue: ShownQueue; readonly isChosen: boolean }) {
+function Row({
+  queue,
+  isChosen,
+  figures,
+}: {
+  readonly queue: ShownQueue
+  readonly isChosen: boolean
+  readonly figures: Figures | null
+}) {
   const { name, states, segments, pausedAt, oldestDueAt } = queue
-  const all = samples.value
   return (
     <tr class={isChosen ? 'chosen' : undefined}>
       <Cell of="Queue">
@@ -94,7 +107,7 @@ function Row({ queue, isChosen }: { readonly queue: ShownQueue; readonly isChose
           <a href={linkTo('jobs', { queue: name, state: 'QUEUED' })}>
             {countText(states.QUEUED + segments.ready)}
           </a>
-          <Sparkline values={queueHistory(all, name, ({ waiting }) => waiting)} />
+          <Sparkline values={queueLine(figures, name, 'waiting')} />
         </span>
       </Cell>
       <Cell of="Oldest waits" number>
@@ -102,7 +115,7 @@ function Row({ queue, isChosen }: { readonly queue: ShownQueue; readonly isChose
           {oldestDueAt === null
             ? '–'
             : durationText(Math.max(0, serverNow() - Date.parse(oldestDueAt)))}
-          <Sparkline values={queueHistory(all, name, ({ oldestMs }) => oldestMs)} />
+          <Sparkline values={queueLine(figures, name, 'oldestMs')} />
         </span>
       </Cell>
       <Cell of="Running" number>

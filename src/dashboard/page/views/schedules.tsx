@@ -18,7 +18,7 @@ import {
   Waiting,
 } from '../parts.tsx'
 import type { RouteParameters } from '../route.ts'
-import { linkTo } from '../route.ts'
+import { goToJob, linkTo } from '../route.ts'
 import { may } from '../session.ts'
 import { cronWords } from './cron-words.ts'
 
@@ -200,9 +200,24 @@ function When({ of: { cron, everyMs, timezone, unreadable } }: { readonly of: Sh
   )
 }
 
-function actionsOf({ id, paused }: ShownSchedule): readonly (readonly [string, Action])[] {
+function actionsOf({
+  id,
+  paused,
+  unreadable,
+}: ShownSchedule): readonly (readonly [string, Action])[] {
   const input = { schedule: id }
+  const now: readonly [string, Action] = [
+    'Run now',
+    {
+      title: `Run schedule ${id} now`,
+      says: 'One job is submitted at once, as the schedule does it. Its times stay as they are.',
+      operation: 'schedules.run',
+      input,
+      onDone: goToJob,
+    },
+  ]
   const all: readonly (readonly [string, Action])[] = [
+    ...(unreadable === null ? [now] : []),
     paused === null
       ? [
           'Pause',

@@ -2,13 +2,25 @@
  * Workers of all processes, as they said of themselves in the last seconds: their places, what they serve, and what each holds.
  */
 import { Fragment } from 'preact'
+import type { Action } from '../action.ts'
 import type { AnswerOf } from '../api.ts'
 import { call } from '../api.ts'
 import { ShareBar } from '../chart.tsx'
 import { countText } from '../duration-text.ts'
 import { useLive } from '../live.ts'
-import { Cell, Empty, JobLink, Problem, Table, Text, Time, Waiting } from '../parts.tsx'
+import {
+  ActionButtons,
+  Cell,
+  Empty,
+  JobLink,
+  Problem,
+  Table,
+  Text,
+  Time,
+  Waiting,
+} from '../parts.tsx'
 import { linkTo } from '../route.ts'
+import { may } from '../session.ts'
 
 type ShownWorker = AnswerOf<'workers.list'>['workers'][number]
 
@@ -27,7 +39,7 @@ export function WorkersView() {
       <Sum workers={workers} />
       <Table
         label="Workers"
-        columns={['Worker', 'Process', 'Places', 'Holds', 'Serves', 'Began', 'Heard']}
+        columns={['Worker', 'Process', 'Places', 'Holds', 'Serves', 'Began', 'Heard', 'Actions']}
       >
         {workers.slice(0, MOST_SHOWN).map((one) => (
           <Row key={one.id} worker={one} />
@@ -78,7 +90,19 @@ function Row({ worker: one }: { readonly worker: ShownWorker }) {
         <a href={linkTo('jobs', { worker: one.id })}>
           <Text text={one.name ?? one.id} most={40} />
         </a>
-        {one.isDraining && <span class="mark"> draining</span>}
+        {one.isDraining && (
+          <span class="mark">
+            {' '}
+            draining
+            {one.drained !== null && (
+              <>
+                {' '}
+                <Time at={one.drained.at} />, by{' '}
+                <Text text={`${one.drained.by}: ${one.drained.reason}`} most={200} />
+              </>
+            )}
+          </span>
+        )}
       </Cell>
       <Cell of="Process">
         <Text text={one.host} most={40} /> {one.pid}
@@ -106,8 +130,50 @@ function Row({ worker: one }: { readonly worker: ShownWorker }) {
       <Cell of="Heard">
         <Time at={one.heardAt} />
       </Cell>
+      <Cell of="Actions">
+        <ActionButtons actions={actionsOf(one)} of={`worker ${one.name ?? one.id}`} />
+      </Cell>
     </tr>
   )
+}
+
+/** One that stops by itself is not resumed. */
+function actionsOf({
+  id,
+  name,
+  isDraining,
+  drained,
+}: ShownWorker): readonly (readonly [string, Action])[] {
+  const input = { worker: id }
+  const all: readonly (readonly [string, Action])[] = [
+    ...(isDraining
+      ? []
+      : [
+          [
+            'Drain',
+            {
+              title: `Drain worker ${name ?? id}`,
+              says: 'It takes nothing more, within a second or two, and finishes what it has, until it is resumed or its process ends.',
+              operation: 'workers.drain',
+              input,
+            },
+          ] as const,
+        ]),
+    ...(drained === null
+      ? []
+      : [
+          [
+            'Resume',
+            {
+              title: `Resume worker ${name ?? id}`,
+              says: 'It takes jobs again, within a second or two.',
+              operation: 'workers.resume',
+              input,
+            },
+          ] as const,
+        ]),
+  ]
+  return all.filter(([, { operation }]) => may(operation))
 }
 
 const FEW = 3

@@ -563,7 +563,7 @@ function countAsReady(counts: CountTable, row: Row): void {
     counts.addSegment(ofType, ofQueue, 'QUEUED', 1)
     return
   }
-  const job = { type: ofType, queue: ofQueue, tags: tagsOf(tags), error: null }
+  const job = { type: ofType, queue: ofQueue, tags: tagsOf(tags), error: null, held: false }
   counts.addJob(job, waitingAs(attempt as number, Boolean(suspended)), -1)
   counts.addJob(job, 'QUEUED', 1)
 }

@@ -21,7 +21,7 @@ const IS_READY = 'x.channel is not null and x.turn is not null and x.parked is n
 /** The counts as they were added up and as they changed since. */
 const ALL = `select ${columns} from counts union all select ${columns} from count_changes`
 
-/** A pipeline has a count of its own, and one for each of its tags. */
+/** A pipeline has a count of its own, one for each of its tags, and one if it has held effects. */
 function changeByPipelines(sign: '' | '-'): string {
   const cells = COUNTED_STATES.map((state) => `${sign}(p.counted = '${state}')::int4`)
   return `
@@ -32,6 +32,8 @@ function changeByPipelines(sign: '' | '-'): string {
       select 'job' as dimension, '' as name
       union all
       select 'tag', tag.value from json_array_elements_text(p.tags::json) as tag (value)
+      union all
+      select 'held', '' where p.held
     ) d`
 }
 
@@ -112,14 +114,18 @@ export const COUNT_STATEMENTS: CountStatements = {
       where x.parked is not null and ${STARTS_IN_TIME(once)} limit $2::int4
     ) as parked group by channel`,
   duePipelines: `
-    select type, tags, counted, count(*) from (
-      select type, tags, counted from pipelines where until <= ${once} order by until limit $2::int4
-    ) as due group by 1, 2, 3`,
+    select type, tags, counted, held, count(*) from (
+      select type, tags, counted, held from pipelines
+      where until <= ${once} order by until limit $2::int4
+    ) as due group by 1, 2, 3, 4`,
   counts: `
     select coalesce(sum(running), 0)::int8, coalesce(sum(quarantined), 0)::int8 + (
       select count(distinct job) from (
         select job from work where state = 'DEAD' and stage >= 0 order by job limit $1::int4
       ) as segments
+    ), (
+      select coalesce(sum(${COUNT_CELLS.join(' + ')}), 0)::int8 from (${ALL}) as held
+      where dimension = 'held'
     ) from (${ALL}) as counted where dimension in ('job', 'segment') and queue <> ''`,
 
   insertLabels: `
@@ -138,18 +144,21 @@ export const COUNT_STATEMENTS: CountStatements = {
     ) limit $1::int4`,
 
   savePipelines: `
-    insert into pipelines (job, position, type, tags, counted, until)
-    select * from unnest($1::text[], $2::int8[], $3::text[], $4::text[], $5::text[], $6::int8[])
-    on conflict (job) do update set counted = excluded.counted, until = excluded.until`,
+    insert into pipelines (job, position, type, tags, counted, held, until)
+    select * from unnest(
+      $1::text[], $2::int8[], $3::text[], $4::text[], $5::text[], $6::bool[], $7::int8[]
+    )
+    on conflict (job) do update
+      set counted = excluded.counted, held = excluded.held, until = excluded.until`,
   countedPipelines: `
-    select p.job, p.counted from ${jobs} join pipelines p on p.job = given.job`,
+    select p.job, p.counted, p.held from ${jobs} join pipelines p on p.job = given.job`,
   lockPipelines: `
-    select p.job, p.counted from ${jobs} join pipelines p on p.job = given.job
+    select p.job, p.counted, p.held from ${jobs} join pipelines p on p.job = given.job
     order by p.job for update of p`,
   uncountPipelines: changeByPipelines('-'),
   countPipelines: changeByPipelines(''),
   deletePipelines: `delete from pipelines p using ${jobs} where p.job = given.job`,
-  allPipelines: 'select job, type, tags, counted from pipelines',
+  allPipelines: 'select job, type, tags, counted, held from pipelines',
 
   insertQuestions: `
     insert into questions (list, since, position, stage, segment, name, job)

@@ -176,3 +176,23 @@ it('sixteen processes take turns to look for sessions that are missing, one each
   await ask(all, 1)
   expect(looks.length).toBeGreaterThan(100)
 })
+
+it('what is asked of a worker is read by its process with what it says, and with its look for dead ones', async () => {
+  let now = 1_000_000
+  const [here, there] = [presence(undefined, () => now), presence()]
+  await here.connected(await client())
+  await here.say('here', [])
+  expect([...here.asked]).toEqual([])
+  expect(await there.ask(here.name, 'mill', 'drain')).toBe(true)
+  expect(await there.ask('another process', 'mill', 'drain')).toBe(false)
+  now += 10_000
+  await here.dead()
+  const { asked } = here
+  expect([...asked]).toEqual([['mill', 'drain']])
+  await here.say('here', [])
+  expect(here.asked).toBe(asked)
+  await there.ask(here.name, 'press', 'drain')
+  await there.ask(here.name, 'mill', 'resume')
+  await here.say('here', [])
+  expect(Object.fromEntries(here.asked)).toEqual({ mill: 'resume', press: 'drain' })
+})

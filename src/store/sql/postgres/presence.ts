@@ -17,7 +17,7 @@
  */
 import { afterMs, nowUs, pause } from '../../clock.ts'
 import type { DeadSessions, HeardProcess, JobReport, Presence } from '../../presence.ts'
-import { HEARD_WITHIN_MS, MOST_REPORTS } from '../../presence.ts'
+import { HEARD_WITHIN_MS, MOST_REPORTS, NOTHING_ASKED } from '../../presence.ts'
 import { newSessionName } from '../../random.ts'
 import type { Statement } from '../connection.ts'
 import type { PresenceParts } from '../dialect.ts'
@@ -53,7 +53,15 @@ const SAY = `
   insert into processes as known (name, heard_at, is_judged, text)
   values ($1::text, ${NOW}, $2::bool, $3::text)
   on conflict (name) do update
-  set heard_at = excluded.heard_at, is_judged = known.is_judged or excluded.is_judged, text = excluded.text`
+  set heard_at = excluded.heard_at, is_judged = known.is_judged or excluded.is_judged, text = excluded.text
+  returning known.asked::text`
+const SAY_LAST = `
+  insert into processes (name, heard_at, is_judged, text)
+  values ($1::text, ${NOW}, false, $2::text)
+  on conflict (name) do update
+  set heard_at = excluded.heard_at, is_judged = false, text = excluded.text`
+const ASK = `
+  update processes set asked = asked || jsonb_build_object($2::text, $3::text) where name = $1::text`
 const REPORT = `
   insert into reports as known (job, said_at, text)
   select * from jsonb_to_recordset($1::jsonb) as said (job text, said_at int8, text text)
@@ -102,7 +110,11 @@ export class PostgresPresence implements Presence {
   #beginning: Promise<void> | null = null
   #settled = ignore
   #isTold = false
+  #saidLast = false
   #isClosed = false
+  #asked = NOTHING_ASKED
+  /** As it was read last. */
+  #askedText = '{}'
 
   /** `isPooled`: no session stays with this process. */
   constructor(schema: string, parts: PresenceParts, isPooled = false) {
@@ -163,6 +175,23 @@ export class PostgresPresence implements Presence {
     this.#missed.clear()
   }
 
+  get asked(): ReadonlyMap<string, string> {
+    return this.#asked
+  }
+
+  async ask(process: string, worker: string, text: string): Promise<boolean> {
+    const values = [process, worker, text]
+    const [done] = await this.#parts.run((connection) => connection.run([{ sql: ASK, values }]))
+    return (done?.changed ?? 0) > 0
+  }
+
+  /** Along with what is asked and said anyway. */
+  #noteAsked(text: string): void {
+    if (text === this.#askedText) return
+    this.#askedText = text
+    this.#asked = new Map(Object.entries(JSON.parse(text) as Record<string, string>))
+  }
+
   async say(text: string, reports: readonly JobReport[]): Promise<void> {
     const said = reports.map(({ job, saidAt, text: own }) => {
       return { job, said_at: Math.floor(saidAt), text: own }
@@ -170,13 +199,14 @@ export class PostgresPresence implements Presence {
     const now = this.#parts.now()
     const isDue = now >= this.#tidyFrom
     if (isDue) this.#tidyFrom = now + TIDY_MS
-    await this.#parts.run((connection) =>
+    const [own] = await this.#parts.run((connection) =>
       connection.run([
         this.#saying(text),
         ...(said.length === 0 ? [] : [{ sql: REPORT, values: [JSON.stringify(said)] }]),
         ...(isDue ? TIDY.map((sql) => ({ sql, values: [] })) : []),
       ]),
     )
+    this.#noteAsked((own?.rows[0]?.[0] as string | undefined) ?? '{}')
   }
 
   /** Once it can be judged, it can be by others whether or not it is connected now. */
@@ -212,10 +242,12 @@ export class PostgresPresence implements Presence {
     const client = this.#client
     if (client === null) return null
     if (!this.#isTurn() && this.#missed.size === 0) return null
-    const sql = `select p.name, p.heard_at::float8, ${IS_HELD} from ${this.#table} p where p.is_judged`
+    const sql = `select p.name, p.heard_at::float8, ${IS_HELD}, p.asked::text from ${this.#table} p where p.is_judged`
     const { rows } = await within(client, ANSWER_MS, () =>
-      client.query<[string, number, boolean]>({ text: sql, rowMode: 'array' }),
+      client.query<[string, number, boolean, string]>({ text: sql, rowMode: 'array' }),
     )
+    const own = rows.find(([name]) => name === this.name)
+    if (own !== undefined) this.#noteAsked(own[3])
     // What was asked on a connection that is lost by now says nothing of the others.
     if (client !== this.#client) return null
     const living = rows.flatMap(([name, , isHeld]) => (isHeld ? [name] : [])).toSorted()
@@ -257,12 +289,22 @@ export class PostgresPresence implements Presence {
     return dead
   }
 
+  /** Of no session: what it says is not taken for that of a process that may be dead. */
+  async sayLast(text: string): Promise<void> {
+    const said = this.#parts
+      .run((connection) => connection.run([{ sql: SAY_LAST, values: [this.name, text] }]))
+      .then(() => (this.#saidLast = true))
+      .catch(ignore)
+    // As at the end: a database that is away must not hold it up.
+    await Promise.race([said, pause(CLOSE_MS, true)])
+  }
+
   /** The lock goes with the connection that listens. */
   async close(): Promise<void> {
     this.#isClosed = true
     this.#settled()
     this.#client = null
-    if (this.#tidyFrom === 0 && !this.#isJudged) return
+    if (this.#saidLast || (this.#tidyFrom === 0 && !this.#isJudged)) return
     // A database that is away must not hold up the end: what was said is too old to be shown soon.
     const forgotten = this.#forget([this.name]).catch(ignore)
     await Promise.race([forgotten, pause(CLOSE_MS, true)])

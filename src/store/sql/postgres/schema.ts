@@ -253,10 +253,11 @@ export const STEPS: readonly (readonly string[])[] = [
       job text collate "C" not null,
       primary key (label, position)
     )`,
-    // The states of pipelines as they are counted.
+    // The states of pipelines, and whether they have held effects, as they are counted.
     `create table pipelines (
       position bigint not null,
       until bigint,
+      held boolean not null,
       job text collate "C" primary key,
       counted text collate "C" not null,
       type text collate "C" not null,
@@ -264,7 +265,7 @@ export const STEPS: readonly (readonly string[])[] = [
     ) ${CHURN}`,
     `create index pipelines_until on pipelines (until) where until is not null`,
     `create index pipelines_counted on pipelines (counted, position)`,
-    // What people are asked, in each list that a filter may mean.
+    // What people are asked, in each list that a filter may mean; and which tasks have held effects, in another.
     `create table questions (
       since bigint not null,
       position bigint not null,
@@ -306,7 +307,8 @@ export const STEPS: readonly (readonly string[])[] = [
       name text collate "C" primary key,
       heard_at bigint not null,
       is_judged boolean not null,
-      text text not null
+      text text not null,
+      asked jsonb not null default '{}'
     ) with (fillfactor = 50)`,
     `create unlogged table reports (
       job text collate "C" primary key,

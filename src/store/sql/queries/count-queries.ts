@@ -153,12 +153,14 @@ function addDue(counts: CountTable, [tasks, pipelines]: DueCounts): void {
       counts.addSegment(type as string, queue as string, 'QUEUED', by)
       continue
     }
-    const job = { type: type as string, queue: queue as string, tags: tagsOf(tags), error: null }
+    const at = { type: type as string, queue: queue as string }
+    const job = { ...at, tags: tagsOf(tags), error: null, held: false }
     counts.addJob(job, waitingAs(Number(isAgain), Boolean(suspended)), -by)
     counts.addJob(job, 'QUEUED', by)
   }
-  for (const [type, tags, state, count] of pipelines) {
-    const job = { type: type as string, queue: NO_QUEUE, tags: tagsOf(tags), error: null }
+  for (const [type, tags, state, held, count] of pipelines) {
+    const at = { type: type as string, queue: NO_QUEUE }
+    const job = { ...at, tags: tagsOf(tags), error: null, held: Boolean(held) }
     counts.addJob(job, state as JobState, -Number(count))
     counts.addJob(job, stateAfter(state as JobState), Number(count))
   }

@@ -111,8 +111,9 @@ export class JobLists {
 
   /** Null: there is no such job. */
   async #choose(connection: Connection, query: JobsQuery): Promise<Source | null> {
-    const { type, state, queue, tag, key, error } = query
+    const { type, state, queue, tag, key, error, heldEffects } = query
     const all: Source = { source: 'all', name: null, count: Infinity }
+    if (heldEffects === true) return { source: 'held', name: null, count: 0 }
     if (key !== undefined) return { source: 'key', name: key, count: 0 }
     if (error !== undefined) return { source: 'label', name: errorLabel(error), count: 0 }
     const isAny = [type, state, queue, tag].every((one) => one === undefined)

@@ -5,6 +5,7 @@
 import type { Job, StageTasks, Tallies, Task, TaskAddress } from '../../../kernel/index.ts'
 import {
   emptyTally,
+  hasHeldEffects,
   jobState,
   NO_TALLIES,
   segmentsOf,
@@ -20,7 +21,7 @@ import {
   PageOfOutputs,
   PageOfSegments,
 } from '../../views/job-views.ts'
-import { matches, quarantinedJob } from '../../views/job-pages.ts'
+import { described, matches, MOST_HELD_TASKS, quarantinedJob } from '../../views/job-pages.ts'
 import { PageOfStream } from '../../views/stream-pages.ts'
 import type { SegmentsPage } from '../../read-model.ts'
 import type {
@@ -264,20 +265,28 @@ export class JobQueries {
   async quarantine(connection: Connection, query: QueryOf<'quarantine'>): Promise<QuarantinePage> {
     const now = await this.now(connection)
     const jobs: QuarantinedJob[] = []
+    const isOfHeld = query.heldEffects === true
     let after = query.after ?? 0
     for (;;) {
+      const { deadJobsAfter, heldJobsAfter } = this.#sql
       const statement =
         query.jobs === undefined
-          ? { sql: this.#sql.deadJobsAfter, values: [after, PAGE] }
+          ? { sql: isOfHeld ? heldJobsAfter : deadJobsAfter, values: [after, PAGE] }
           : { sql: this.#sql.jobRows, rows: query.jobs.map((id) => [id]) }
       const [result] = await connection.run([statement])
       const found = await this.withTallies(connection, result?.rows ?? [])
       for (const { job, tallies } of inOrder(found, query.jobs)) {
         after = job.firstPosition
-        if (jobState(job, tallies, now) !== 'QUARANTINED' || !matches(job.spec, job.task, query))
-          continue
-        const tasks = job.task === null ? await this.#failedTasks(connection, job) : [job.task]
-        jobs.push(quarantinedJob(job, tasks, tallies))
+        const isMeant = isOfHeld
+          ? hasHeldEffects(job, tallies)
+          : jobState(job, tallies, now) === 'QUARANTINED'
+        if (!isMeant || !matches(job.spec, job.task, query)) continue
+        if (isOfHeld) {
+          jobs.push(described(job, await this.#heldTasks(connection, job)))
+        } else {
+          const tasks = job.task === null ? await this.#failedTasks(connection, job) : [job.task]
+          jobs.push(quarantinedJob(job, tasks, tallies))
+        }
         if (jobs.length === query.limit) return { jobs, next: after, now }
       }
       if (query.jobs !== undefined || found.length < PAGE) return { jobs, next: null, now }
@@ -310,6 +319,13 @@ export class JobQueries {
   /** The tasks of a pipeline that are FAILED or DEAD. */
   async #failedTasks(connection: Connection, job: Job): Promise<Task[]> {
     const [result] = await connection.run([{ sql: this.#sql.failedTasks, rows: [[job.id]] }])
+    return this.#tasksOf(job, result?.rows ?? [])
+  }
+
+  async #heldTasks(connection: Connection, job: Job): Promise<Task[]> {
+    if (job.task !== null) return [job.task]
+    const values = [job.id, MOST_HELD_TASKS]
+    const [result] = await connection.run([{ sql: this.#sql.heldTasks, values }])
     return this.#tasksOf(job, result?.rows ?? [])
   }
 

@@ -28,6 +28,7 @@ import type { TaskWithLease } from '../rows/work-rows.ts'
 import { leasedTasks } from '../rows/work-rows.ts'
 import { CountQueries, MOST_WITHOUT_TURN } from './count-queries.ts'
 import { JobLists } from './job-lists.ts'
+import { limitsPage } from './limit-list.ts'
 import { questionsPage } from './question-list.ts'
 import type { JobQueries, QueryContext } from './job-queries.ts'
 import { LargePipelines } from './large-pipelines.ts'
@@ -119,6 +120,7 @@ export class SqlQueries {
     stream: (query, connection) => this.#jobs.stream(connection, query),
     queue: ({ queue }, connection) => this.#queue(connection, queue),
     limit: ({ key }, connection) => this.#limit(connection, key),
+    limits: (query, connection) => limitsPage(this.#context, this.#jobs, connection, query),
     'session-leases': async (_query, connection) => {
       const { sql, records } = this.#context
       const [found] = await connection.run([{ sql: sql.leased, values: [] }])

@@ -1,17 +1,24 @@
 /**
- * The rows of `questions`: what a task asks people, in each list that a filter may mean. They follow from the task.
+ * The rows of `questions`: what a task asks people, in each list that a filter may mean; and, in a list of its own, each task
+ * with an effect whose outcome a person has to say. They follow from the task.
  */
 import type { Job, Task } from '../../../kernel/index.ts'
+import { isHeldTask } from '../../../kernel/index.ts'
 import type { QuestionPlace } from '../../state/open-questions.ts'
 import { listsOf, openQuestions, placeOf } from '../../state/open-questions.ts'
 import type { Row, Value } from '../connection.ts'
+import { HELD_LIST } from '../count-statements.ts'
 
 /** Of a task that asks nothing, as nearly all do. */
 export const NO_ROWS: readonly Row[] = []
 
 /** list, and where it stands there: the primary key; then the job. */
 export function questionRows(job: Job, task: Task | null): readonly Row[] {
-  if (task === null || task.waiting === null) return NO_ROWS
+  if (task === null) return NO_ROWS
+  if (isHeldTask(task)) {
+    return [[HELD_LIST, 0, job.firstPosition, task.stage, task.segment, '', job.id]]
+  }
+  if (task.waiting === null) return NO_ROWS
   const rows = openQuestions(task).flatMap((question) => {
     const { since, position, stage, segment, name } = placeOf(question, task, job)
     return listsOf(question, job).map((list): Row => [

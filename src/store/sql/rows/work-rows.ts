@@ -51,6 +51,8 @@ export interface RowState {
   countedAs: JobState | null
   /** The fingerprint of the error that it is counted under; null: none. */
   error: string | null
+  /** It is counted among the jobs with held effects. Never of a segment. */
+  held: boolean
   /** The rows of `questions` that there are of it. */
   questions: readonly Row[]
 }
@@ -287,7 +289,10 @@ function overAt(job: Job): number | null {
 }
 
 /** The columns of `LOADED_COLUMNS`, and the record of the job's JobSubmitted. */
-export interface LoadedColumns extends Omit<RowState, 'countedAs' | 'error' | 'questions'> {
+export interface LoadedColumns extends Omit<
+  RowState,
+  'countedAs' | 'error' | 'held' | 'questions'
+> {
   /** Null: it has not changed since it was submitted. */
   readonly record: Uint8Array | null
   /** Of a job's own row; null: it was not read. */

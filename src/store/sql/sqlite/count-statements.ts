@@ -14,7 +14,7 @@ const added = `
 
 const IS_READY = 'x.channel is not null and x.turn is not null and x.parked is null'
 
-/** A pipeline has a count of its own, and one for each of its tags. */
+/** A pipeline has a count of its own, one for each of its tags, and one if it has held effects. */
 function changeByPipelines(sign: '' | '-'): string {
   const cells = COUNTED_STATES.map((state) => `${sign}(p.counted = '${state}')`)
   return `
@@ -24,6 +24,8 @@ function changeByPipelines(sign: '' | '-'): string {
       select 'job' as dimension, '' as name
       union all
       select 'tag', value from json_each((select tags from pipelines where job = ?1))
+      union all
+      select 'held', '' from pipelines where job = ?1 and held
     ) d where p.job = ?1${added}`
 }
 
@@ -85,14 +87,16 @@ export const COUNT_STATEMENTS: CountStatements = {
       where x.parked is not null and ${STARTS_IN_TIME('?1')} limit ?2
     ) group by channel`,
   duePipelines: `
-    select type, tags, counted, count(*) from (
-      select type, tags, counted from pipelines where until <= ?1 order by until limit ?2
-    ) group by 1, 2, 3`,
+    select type, tags, counted, held, count(*) from (
+      select type, tags, counted, held from pipelines where until <= ?1 order by until limit ?2
+    ) group by 1, 2, 3, 4`,
   counts: `
     select coalesce(sum(running), 0), coalesce(sum(quarantined), 0) + (
       select count(distinct job) from (
         select job from work where state = 'DEAD' and stage >= 0 order by job limit ?1
       )
+    ), (
+      select coalesce(sum(${COUNT_CELLS.join(' + ')}), 0) from counts where dimension = 'held'
     ) from counts where dimension in ('job', 'segment') and queue <> ''`,
 
   insertLabels: 'insert or ignore into labels (label, position, job) values (?, ?, ?)',
@@ -105,14 +109,16 @@ export const COUNT_STATEMENTS: CountStatements = {
     ) limit ?`,
 
   savePipelines: `
-    insert into pipelines (job, position, type, tags, counted, until) values (?, ?, ?, ?, ?, ?)
-    on conflict (job) do update set counted = excluded.counted, until = excluded.until`,
-  countedPipelines: 'select job, counted from pipelines where job = ?',
-  lockPipelines: 'select job, counted from pipelines where job = ?',
+    insert into pipelines (job, position, type, tags, counted, held, until)
+    values (?, ?, ?, ?, ?, ?, ?)
+    on conflict (job) do update
+      set counted = excluded.counted, held = excluded.held, until = excluded.until`,
+  countedPipelines: 'select job, counted, held from pipelines where job = ?',
+  lockPipelines: 'select job, counted, held from pipelines where job = ?',
   uncountPipelines: changeByPipelines('-'),
   countPipelines: changeByPipelines(''),
   deletePipelines: 'delete from pipelines where job = ?',
-  allPipelines: 'select job, type, tags, counted from pipelines',
+  allPipelines: 'select job, type, tags, counted, held from pipelines',
 
   insertQuestions: `
     insert into questions (list, since, position, stage, segment, name, job)

@@ -87,3 +87,22 @@ it('a session is there once its file is locked', async () => {
   expect(a.session).toBe(a.name)
   expect(existsSync(join(folder, `${a.name}.lock`))).toBe(true)
 })
+
+it('what is asked of a worker is read by its process along with the look for dead ones, while it lives', async () => {
+  const [a, b] = [presence(), presence()]
+  await a.begin()
+  await a.say('one', [])
+  expect(await b.ask(a.name, 'mill', 'drain')).toBe(true)
+  expect(await b.ask('another process', 'mill', 'drain')).toBe(false)
+  await a.dead()
+  const { asked } = a
+  expect([...asked]).toEqual([['mill', 'drain']])
+  await b.say('two', [])
+  await a.dead()
+  expect(a.asked).toBe(asked)
+  expect(await b.ask(a.name, 'mill', 'resume')).toBe(true)
+  await a.dead()
+  expect([...a.asked]).toEqual([['mill', 'resume']])
+  await a.close()
+  expect(await b.ask(a.name, 'mill', 'drain')).toBe(false)
+})

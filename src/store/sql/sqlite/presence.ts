@@ -13,7 +13,7 @@ import { openSqlite, sqlitePrimaryCode } from '../../../log/disk/sqlite-driver.t
 import { pause } from '../../clock.ts'
 import { CompactionIncomplete, StoreClosed } from '../../errors.ts'
 import type { DeadSessions, HeardProcess, JobReport, Presence } from '../../presence.ts'
-import { HEARD_WITHIN_MS, MOST_REPORTS } from '../../presence.ts'
+import { HEARD_WITHIN_MS, MOST_REPORTS, NOTHING_ASKED } from '../../presence.ts'
 import { newSessionName } from '../../random.ts'
 import type { PresenceParts } from '../dialect.ts'
 import { SessionLocks } from './session-locks.ts'
@@ -27,6 +27,9 @@ const TABLES = [
   `create table if not exists processes (
     name text primary key, heard_at integer not null, is_judged integer not null, text text not null
   ) without rowid`,
+  `create table if not exists asked (
+    process text not null, worker text not null, text text not null, primary key (process, worker)
+  ) without rowid`,
   `create table if not exists reports (
     job text primary key, said_at integer not null, text text not null
   ) without rowid`,
@@ -39,6 +42,9 @@ const REPORT = `
   insert into reports (job, said_at, text) values (?, ?, ?)
   on conflict (job) do update set said_at = excluded.said_at, text = excluded.text
   where excluded.said_at >= said_at`
+const ASK = `
+  insert into asked (process, worker, text) select name, ?2, ?3 from processes where name = ?1
+  on conflict (process, worker) do update set text = excluded.text`
 const FORGET_REPORT = `
   insert into reports (job, said_at, text) values (?, ?, '')
   on conflict (job) do update set said_at = excluded.said_at, text = excluded.text`
@@ -60,7 +66,11 @@ export class SqlitePresence implements Presence {
   #file: { readonly database: SqliteDatabase; readonly inode: number } | null = null
   #beginning: Promise<void> | null = null
   #tidyFrom = 0
+  #saidLast = false
   #isClosed = false
+  #asked = NOTHING_ASKED
+  /** Of the file, when it was looked for what is asked: nothing is read while it is the same. */
+  #askedSign = ''
 
   /** `folder`: absolute; made if it is not there. */
   constructor(folder: string, parts: PresenceParts) {
@@ -113,6 +123,38 @@ export class SqlitePresence implements Presence {
     })
   }
 
+  get asked(): ReadonlyMap<string, string> {
+    return this.#asked
+  }
+
+  async ask(process: string, worker: string, text: string): Promise<boolean> {
+    let isKnown = false
+    await this.#insist((database) => {
+      isKnown = Number(database.prepare(ASK).run(process, worker, text).changes) > 0
+    })
+    return isKnown
+  }
+
+  /** Only if another process, or this one, wrote since. */
+  #readAsked(): void {
+    if (this.#file === null) return
+    try {
+      // BEFORE it is read: what is written meanwhile has another sign.
+      const sign = signOf(`${this.#path}-wal`)
+      if (sign === this.#askedSign) return
+      const rows = this.#use((database) => {
+        const statement = database.prepare('select worker, text from asked where process = ?')
+        statement.setReturnArrays(true)
+        return statement.all(this.name) as [string, string][]
+      })
+      this.#askedSign = sign
+      const isSame = rows.every(([worker, text]) => this.#asked.get(worker) === text)
+      if (!isSame) this.#asked = new Map(rows)
+    } catch {
+      // Another process has the file: it is read at the next turn.
+    }
+  }
+
   async heard(isChecked: boolean): Promise<readonly HeardProcess[]> {
     const from = Math.floor(this.#parts.now()) - HEARD_WITHIN_MS
     const rows = this.#use((database) => {
@@ -153,6 +195,7 @@ export class SqlitePresence implements Presence {
   }
 
   async dead(): Promise<DeadSessions | null> {
+    this.#readAsked()
     if (!this.#locks.isHeld) return null
     const dead = this.#locks.deadNeighbours()
     if (dead.length === 0) return null
@@ -165,11 +208,23 @@ export class SqlitePresence implements Presence {
     }
   }
 
+  async sayLast(text: string): Promise<void> {
+    try {
+      this.#use((database) => {
+        // Of no session: what it says is not taken for that of a process that may be dead.
+        database.prepare(SAY).run(this.name, Math.floor(this.#parts.now()), 0, text)
+      })
+      this.#saidLast = true
+    } catch {
+      // Another process has the file: what was said before is taken back.
+    }
+  }
+
   async close(): Promise<void> {
     if (this.#isClosed) return
     await this.#beginning
     try {
-      if (this.#file !== null) this.#forget([this.name])
+      if (this.#file !== null && !this.#saidLast) this.#forget([this.name])
     } catch {
       // Another process has the file: what this one said is too old to be shown soon.
     }
@@ -180,13 +235,17 @@ export class SqlitePresence implements Presence {
 
   #forget(names: readonly string[]): void {
     this.#use((database) => {
-      for (const name of names) database.prepare('delete from processes where name = ?').run(name)
+      for (const table of ['processes where name', 'asked where process']) {
+        const remove = database.prepare(`delete from ${table} = ?`)
+        for (const name of names) remove.run(name)
+      }
     })
   }
 
   #tidy(database: SqliteDatabase, now: number): void {
     this.#tidyFrom = now + TIDY_MS
     database.prepare('delete from processes where heard_at < ?').run(now - TIDY_MS)
+    database.exec('delete from asked where process not in (select name from processes)')
     database.exec(FORGET)
   }
 
@@ -237,6 +296,12 @@ export class SqlitePresence implements Presence {
     this.#file?.database.close()
     this.#file = null
   }
+}
+
+/** Another one once something was written; empty: there is no such file. */
+function signOf(path: string): string {
+  const { mtimeMs, size } = statSync(path, { throwIfNoEntry: false }) ?? {}
+  return mtimeMs === undefined ? '' : `${mtimeMs} ${size}`
 }
 
 /** 0: there is none. */

@@ -189,18 +189,19 @@ export const STEPS: readonly (readonly string[])[] = [
       job text not null,
       primary key (label, position)
     ) without rowid`,
-    // The states of pipelines as they are counted.
+    // The states of pipelines, and whether they have held effects, as they are counted.
     `create table pipelines (
       job text primary key,
       position integer not null,
       type text not null,
       tags text,
       counted text not null,
+      held integer not null,
       until integer
     ) without rowid`,
     `create index pipelines_until on pipelines (until) where until is not null`,
     `create index pipelines_counted on pipelines (counted, position)`,
-    // What people are asked, in each list that a filter may mean.
+    // What people are asked, in each list that a filter may mean; and which tasks have held effects, in another.
     `create table questions (
       list text not null,
       since integer not null,

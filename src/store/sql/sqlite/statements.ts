@@ -8,6 +8,7 @@
 import type { Preconditions, FileCheck } from '../dialect.ts'
 import type { Statements } from '../statements.ts'
 import { CALL_STATEMENTS } from './call-statements.ts'
+import { HELD_LIST } from '../count-statements.ts'
 import { COUNT_STATEMENTS } from './count-statements.ts'
 import {
   BASELINE_COLUMNS,
@@ -96,6 +97,12 @@ export const SQLITE: Statements = {
   failedTasks: `
     select ${loaded}, null as spec from work w
     where w.job = ? and w.stage >= 0 and w.state in ('FAILED', 'DEAD') order by w.stage, w.segment`,
+  heldTasks: `
+    select ${loaded}, null as spec from questions q
+    join work w on w.job = q.job and w.stage = q.stage and w.segment = q.segment
+    where q.list = '${HELD_LIST}' and q.since = 0
+      and q.position = (select x.position from work x where x.job = ?1 and x.stage = -1 and x.segment = 0)
+    order by q.stage, q.segment limit ?2`,
   lockOpenTasks: nothing,
   tallies: `
     select x.job, x.stage, ${tallySums}, max(x.ended_at) as ended_at,
@@ -267,6 +274,12 @@ export const SQLITE: Statements = {
       order by position limit ?
     ) as dead join work w on w.job = dead.job and w.stage = -1 and w.segment = 0
     order by w.position`,
+  heldJobsAfter: `
+    select ${loaded}, ${spec} from (
+      select distinct position, job from questions
+      where list = '${HELD_LIST}' and since = 0 and position > ? order by position limit ?
+    ) as held join work w on w.job = held.job and w.stage = -1 and w.segment = 0
+    order by w.position`,
   lastPosition: 'select max(last_position) from work where job = ?',
   jobMark: 'select max(position), count(*), sum(version) from work where job = ?',
   segmentsAfter: `
@@ -300,6 +313,11 @@ export const SQLITE: Statements = {
         order by due_at limit ?3
       ) where queue = ?2)`,
   limitView: 'select held, full_at from limits where key = ?',
+  limitsUsed:
+    'select key, held, full_at from limits where key > ?1 and key >= ?2 order by key limit ?3',
+  newestLeases: `
+    select job, stage, segment from work indexed by leased where expires_at is not null
+    order by expires_at desc limit ?`,
   // By name: to have its rows in order, SQLite would read the whole table by the primary key.
   leased: `
     select ${loaded}, ${spec} from work w indexed by leased where w.expires_at is not null

@@ -119,7 +119,7 @@ export class AlikeSubmits {
     const job = this.first.job as Job
     const state = countedAs(job, job.task, FIRST_TURN)
     const counts = new CountTable()
-    const under = { type, queue: policy?.queue ?? '', tags: [], error: null }
+    const under = { type, queue: policy?.queue ?? '', tags: [], error: null, held: false }
     if (state !== null) counts.addJob(under, state, this.#entries.length)
     return counts.columns()
   }
@@ -137,6 +137,7 @@ function newRow({ id, firstPosition }: Job): RowState {
     parked: null,
     countedAs: null,
     error: null,
+    held: false,
     questions: NO_ROWS,
   }
 }

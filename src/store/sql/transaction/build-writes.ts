@@ -2,7 +2,7 @@
  * Builds the writes of a transaction: the entries that it decided, and the rows that follow from them.
  */
 import type { Job, JobState, Queue, Schedule, Task, Usage } from '../../../kernel/index.ts'
-import { errorFingerprint, taskIn } from '../../../kernel/index.ts'
+import { errorFingerprint, isHeldTask, taskIn } from '../../../kernel/index.ts'
 import { isListed } from '../../state/task-snapshot.ts'
 import type { Statement, Connection, Row } from '../connection.ts'
 import type { WorkingSet } from './working-set.ts'
@@ -202,12 +202,17 @@ function workRows(loaded: WorkingSet, { records, queues }: TransactionContext): 
       for (const tag of new Set(job.spec.tags)) labels.push([tagLabel(tag), row.position, row.job])
     }
     if (task !== null) countAgain(loaded, row, job, task, labels)
-    if (row.questions.length > 0 || (task !== null && task.waiting !== null)) {
+    if (row.questions.length > 0 || (task !== null && mayAsk(task))) {
       askAgain(loaded, row, questionRows(job, task), questions)
     }
     row.version = (task ?? job).version
   }
   return { fresh, inserted, updated, unlisted, labels, questions }
+}
+
+/** It may be in a list of what people have to say. */
+function mayAsk(task: Task): boolean {
+  return task.waiting !== null || isHeldTask(task)
 }
 
 /** Of a plain job, which may have an error. */
@@ -227,6 +232,7 @@ function countAgain(loaded: WorkingSet, row: RowState, job: Job, task: Task, lab
   }
   row.countedAs = state
   row.error = error
+  row.held = row.stage === JOB_ROW && isHeldTask(task)
   loaded.count(row, job, task.policy.queue, 1)
 }
 

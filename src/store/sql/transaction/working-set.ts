@@ -35,6 +35,7 @@ import {
   PawlError,
   addToTally,
   isEnding,
+  isHeldTask,
   stagesOf,
   takesToken,
 } from '../../../kernel/index.ts'
@@ -227,6 +228,7 @@ export class WorkingSet implements Indexes {
       parked,
       countedAs: countedAs(this.jobs.get(id) as Job, task, turn),
       error: stage === JOB_ROW ? errorFingerprint(this.jobs.get(id) as Job) : null,
+      held: stage === JOB_ROW && task !== null && isHeldTask(task),
       questions: questionRows(this.jobs.get(id) as Job, task),
     })
   }
@@ -370,7 +372,7 @@ export class WorkingSet implements Indexes {
     const until = isLater && !held ? dueAt : null
     const counted = held || isLater ? 'CREATED' : 'QUEUED'
     const tags = tagsColumn(spec.tags)
-    this.newPipelines.push([id, firstPosition, spec.type, tags, counted, until])
+    this.newPipelines.push([id, firstPosition, spec.type, tags, counted, false, until])
   }
 
   #openStage(entry: Entry & { type: 'StageOpened' }, position: number): void {
@@ -444,11 +446,16 @@ export class WorkingSet implements Indexes {
   }
 
   /** Counts a row in or out as it says that it is counted. `queue`: of its task. */
-  count({ stage, countedAs: state, error }: RowState, job: Job, queue: string, by: 1 | -1): void {
+  count(
+    { stage, countedAs: state, error, held }: RowState,
+    job: Job,
+    queue: string,
+    by: 1 | -1,
+  ): void {
     if (state === null) return
     const { type, tags } = job.spec
     if (stage !== JOB_ROW) this.counts.addSegment(type, queue, state, by)
-    else this.counts.addJob({ type, queue, tags, error }, state, by)
+    else this.counts.addJob({ type, queue, tags, error, held }, state, by)
   }
 
   #dropLabels({ spec, firstPosition }: Job, { error }: RowState): void {
@@ -572,6 +579,7 @@ export class WorkingSet implements Indexes {
       parked: null,
       countedAs: null,
       error: null,
+      held: false,
       questions: NO_ROWS,
     }
     this.rows.set(rowKey(job.id, stage, segment), row)

@@ -1,12 +1,12 @@
 /**
- * Counts pipelines again that upkeep looks at. The state of a pipeline follows from the tallies of its stages,
+ * Counts pipelines again that upkeep looks at. The state of a pipeline, and whether it has held effects, follows from the tallies of its stages,
  * so no transaction that changes a segment knows it.
  *
  * The state is derived AFTER the pipeline's row in `pipelines` is locked: of several processes that look at
  * once, the last one has seen the most. What changes later makes upkeep look again.
  */
 import type { Job, JobState, Tallies } from '../../../kernel/index.ts'
-import { jobState } from '../../../kernel/index.ts'
+import { hasHeldEffects, jobState } from '../../../kernel/index.ts'
 import type { Connection, Row } from '../connection.ts'
 import type { JobQueries } from '../queries/job-queries.ts'
 import { tagsColumn } from '../rows/work-rows.ts'
@@ -42,7 +42,9 @@ export class PipelineStates {
     jobs: readonly Job[],
     locked: readonly Row[],
   ): Promise<{ sql: string; rows: readonly Row[] }[]> {
-    const counted = new Map(locked.map(([job, state]) => [job as string, state as JobState]))
+    const counted = new Map(
+      locked.map(([job, state, held]) => [job as string, { state, held: Boolean(held) }]),
+    )
     const now = await this.#queries.now(connection)
     // AFTER the lock, as the tallies: a job that was cancelled meanwhile is in another state.
     const own = await this.#queries.ownRecords(
@@ -54,10 +56,12 @@ export class PipelineStates {
     for (const job of own) {
       const tallies = byJob.get(job.id) ?? []
       const state = jobState(job, tallies, now)
-      if (state === counted.get(job.id)) continue
+      const held = hasHeldEffects(job, tallies)
+      const before = counted.get(job.id)
+      if (state === before?.state && held === before.held) continue
       const { type, tags } = job.spec
       const at = until(job, tallies, state)
-      changed.push([job.id, job.firstPosition, type, tagsColumn(tags), state, at])
+      changed.push([job.id, job.firstPosition, type, tagsColumn(tags), state, held, at])
     }
     if (changed.length === 0) return []
     const ids = changed.map(([job]) => [job as string])

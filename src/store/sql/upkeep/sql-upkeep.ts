@@ -7,7 +7,7 @@
  * decided once. A transaction that changes a pipeline adds a row to its tallies; the rows are folded into
  * one for each stage when nothing is left to do for the pipeline.
  */
-import type { Command, Job, Tallies } from '../../../kernel/index.ts'
+import type { Command, Job, JobState, Tallies } from '../../../kernel/index.ts'
 import {
   emptyTally,
   isEnding,
@@ -35,6 +35,12 @@ import { UnusedRows } from './unused-rows.ts'
 const MOST_ROWS = 2_000
 
 /** The rows of a pipeline's tallies that were read, added up. */
+interface PipelineAsCounted {
+  readonly state: JobState
+  /** It has held effects. */
+  readonly held: boolean
+}
+
 class ReadTallies {
   readonly ids: number[] = []
   readonly #stages = new Map<number, TallyChange>()
@@ -48,8 +54,10 @@ class ReadTallies {
   }
 
   /** It is RUNNING while a task is leased, whatever the others are. */
-  isSurelyCounted(as: string | undefined): boolean {
-    return as === 'RUNNING' && [...this.#stages.values()].some(({ tally }) => tally.leased > 0)
+  isSurelyCounted(as: PipelineAsCounted | undefined): boolean {
+    const tallies = Array.from(this.#stages.values(), ({ tally }) => tally)
+    const held = tallies.some(({ deadCommitted }) => deadCommitted > 0)
+    return as?.state === 'RUNNING' && as.held === held && tallies.some(({ leased }) => leased > 0)
   }
 
   /** Without the time of the next retry: what is due does not depend on it. */
@@ -176,8 +184,8 @@ export class SqlUpkeep {
     ids: readonly string[],
   ): Promise<{
     readonly byJob: ReadonlyMap<string, ReadTallies>
-    /** The state that each is counted as. */
-    readonly counted: ReadonlyMap<string, string>
+    /** What each is counted as. */
+    readonly counted: ReadonlyMap<string, PipelineAsCounted>
   }> {
     const rows = ids.map((id) => [id])
     const { tallyRows, countedPipelines } = this.#context.sql
@@ -185,7 +193,11 @@ export class SqlUpkeep {
       { sql: tallyRows, rows },
       { sql: countedPipelines, rows },
     ])
-    const counted = new Map((states?.rows ?? []) as readonly (readonly [string, string])[])
+    const counted = new Map(
+      (states?.rows ?? []).map(([job, state, held]): [string, PipelineAsCounted] => {
+        return [job as string, { state: state as JobState, held: Boolean(held) }]
+      }),
+    )
     const byJob = new Map<string, ReadTallies>()
     for (const row of found?.rows ?? []) {
       const { job } = tallyRowAddress(row)

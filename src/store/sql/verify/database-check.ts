@@ -233,7 +233,7 @@ export class DatabaseCheck implements FoldListener {
       this.#jobs += 1
       this.#noteLeases(known)
       this.#calls.note(known)
-      this.#readModel.noteJob(known)
+      this.#readModel.noteJob(known, tallies.toCheck.has(id))
     }
     const expected = known === null ? null : expectedJob(known, this.#lastIn(fold, stored, givenUp))
     this.#compareRows(id, expected, rows, isByRows && givenUp === null)

@@ -3,11 +3,12 @@
  * they are counted. A pipeline is counted as it was when upkeep last looked at it, so only how it ended must be right.
  */
 import type { Job, JobState, Task } from '../../../kernel/index.ts'
-import { errorFingerprint, isFinal, jobState } from '../../../kernel/index.ts'
+import { errorFingerprint, hasHeldEffects, isFinal, jobState } from '../../../kernel/index.ts'
 import type { JobRecord } from '../../../log/index.ts'
 import { recordTallies } from '../../../log/index.ts'
 import { countedJob, CountTable, NO_QUEUE } from '../../state/job-counts.ts'
 import type { Connection, Row, Value } from '../connection.ts'
+import { HELD_LIST } from '../count-statements.ts'
 import { errorLabel, tagLabel } from '../rows/counted-rows.ts'
 import { questionKey, questionRows } from '../rows/question-rows.ts'
 import { countedAs, tagsColumn } from '../rows/work-rows.ts'
@@ -21,6 +22,9 @@ interface ExpectedPipeline {
   readonly type: string
   readonly tags: readonly string[]
   readonly state: JobState
+  readonly held: boolean
+  /** Upkeep is going to count it again. */
+  readonly isToCheck: boolean
 }
 
 interface Label {
@@ -53,7 +57,8 @@ export class ReadModelCheck {
     this.#report = report
   }
 
-  noteJob(record: JobRecord): void {
+  /** `isToCheck`: of a pipeline, upkeep is going to look at it. */
+  noteJob(record: JobRecord, isToCheck: boolean): void {
     const { job } = record
     const { id, firstPosition, spec } = job
     const labels = [...new Set(spec.tags)].map(tagLabel)
@@ -65,9 +70,12 @@ export class ReadModelCheck {
       for (const row of questionRows(job, task)) this.#questions.set(keyText(row), row)
     }
     if (job.task !== null) return
-    const state = jobState(job, recordTallies(record), job.time)
+    const tallies = recordTallies(record)
+    const state = jobState(job, tallies, job.time)
+    const held = hasHeldEffects(job, tallies)
     const { type, tags } = spec
-    this.#pipelines.set(id, { job: id, position: firstPosition, type, tags, state })
+    const position = firstPosition
+    this.#pipelines.set(id, { job: id, position, type, tags, state, held, isToCheck })
   }
 
   /** A row of `work`; null: a pipeline's own. */
@@ -119,7 +127,7 @@ export class ReadModelCheck {
       const rows = await this.#rowsOf(this.#sql.allQuestions, ...after, MOST_QUESTIONS)
       for (const row of rows) {
         if (this.#questions.delete(keyText(row))) continue
-        const what = `job ${String(row[6])} does not ask it`
+        const what = `job ${String(row[6])} ${isOfHeld(row) ? 'has no such effect' : 'does not ask it'}`
         this.#report('questions', nameOf(row), what, { table: 'questions', row, isMissing: false })
       }
       const last = rows.at(-1)
@@ -127,13 +135,16 @@ export class ReadModelCheck {
       after = questionKey(last)
     }
     for (const row of this.#questions.values()) {
-      const what = `what job ${String(row[6])} asks is missing`
+      const job = String(row[6])
+      const what = isOfHeld(row)
+        ? `that job ${job} has a held effect is missing`
+        : `what job ${job} asks is missing`
       this.#report('questions', nameOf(row), what, { table: 'questions', row, isMissing: true })
     }
   }
 
   async #checkPipelines(): Promise<void> {
-    for (const [id, type, tags, counted] of await this.#rowsOf(this.#sql.allPipelines)) {
+    for (const [id, type, tags, counted, held] of await this.#rowsOf(this.#sql.allPipelines)) {
       const job = id as string
       const known = this.#pipelines.get(job)
       this.#pipelines.delete(job)
@@ -147,21 +158,26 @@ export class ReadModelCheck {
       }
       const isSame = type === known.type && tags === tagsColumn(known.tags)
       const isEndRight = !isFinal(counted as JobState) || counted === known.state
-      if (isSame && isEndRight) this.#count(known, counted as JobState)
-      else this.#fixPipeline(known, `it is counted as ${String(counted)}, and is ${known.state}`)
+      if (!isSame || !isEndRight) {
+        this.#fixPipeline(known, `it is counted as ${String(counted)}, and is ${known.state}`)
+      } else if (!known.isToCheck && Boolean(held) !== known.held) {
+        const [as, has] = known.held ? ['without', 'some'] : ['with', 'none']
+        const what = `it is counted ${as} held effects, and has ${has}`
+        this.#fixPipeline({ ...known, state: counted as JobState }, what)
+      } else this.#count(known, counted as JobState, Boolean(held))
     }
     for (const missing of this.#pipelines.values()) this.#fixPipeline(missing, 'it is missing')
   }
 
   #fixPipeline(known: ExpectedPipeline, what: string): void {
-    const { job, position, type, tags, state } = known
-    const row = [job, position, type, tagsColumn(tags), state, null]
+    const { job, position, type, tags, state, held } = known
+    const row = [job, position, type, tagsColumn(tags), state, held, null]
     this.#report('pipelines', job, what, { table: 'pipelines', job, row })
-    this.#count(known, state)
+    this.#count(known, state, held)
   }
 
-  #count({ type, tags }: ExpectedPipeline, state: JobState): void {
-    this.#counts.addJob({ type, queue: NO_QUEUE, tags, error: null }, state, 1)
+  #count({ type, tags }: ExpectedPipeline, state: JobState, held: boolean): void {
+    this.#counts.addJob({ type, queue: NO_QUEUE, tags, error: null, held }, state, 1)
   }
 
   async #rowsOf(sql: string, ...values: Value[]): Promise<readonly Row[]> {
@@ -174,7 +190,12 @@ function keyText(row: Row): string {
   return JSON.stringify(questionKey(row))
 }
 
-/** In words: the question, and the list that it stands in. */
-function nameOf([list, , , , , name]: Row): string {
-  return `${String(name)} (${String(list)})`
+function isOfHeld([list]: Row): boolean {
+  return list === HELD_LIST
+}
+
+/** In words: the question, or the job with a held effect, and the list that it stands in. */
+function nameOf(row: Row): string {
+  const [list, , , , , name, job] = row
+  return `${String(isOfHeld(row) ? job : name)} (${String(list)})`
 }

@@ -235,6 +235,7 @@ export class RowCheck {
       parked,
       countedAs: null,
       error: null,
+      held: false,
       questions: NO_ROWS,
     }
     return [

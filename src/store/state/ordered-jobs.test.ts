@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import type { Job } from '../../kernel/index.ts'
 import { NO_TALLIES } from '../../kernel/index.ts'
-import { QuarantinedJobs } from './quarantined-jobs.ts'
+import { isQuarantined, OrderedJobs } from './ordered-jobs.ts'
 
 function dead(position: number): Job {
   return { id: `job ${position}`, firstPosition: position, task: { state: 'DEAD' } } as Job
@@ -13,7 +13,7 @@ function positions(some: Iterable<Job>): readonly number[] {
 
 it('lists those ahead of a position from either end, however they came and whichever left', () => {
   const jobs = new Map([30, 10, 50, 20, 40].map((position) => [`job ${position}`, dead(position)]))
-  const quarantined = new QuarantinedJobs((id) => jobs.get(id))
+  const quarantined = new OrderedJobs(isQuarantined, (id) => jobs.get(id))
   for (const job of jobs.values()) quarantined.update(job, NO_TALLIES)
   const left = { ...dead(30), task: { state: 'WAITING' } } as Job
   quarantined.update(left, NO_TALLIES)
