@@ -229,6 +229,16 @@ class OpenCall {
   }
 }
 
+/** What a link may be for. */
+const OF_LINKS: ReadonlySet<OperationName> = new Set(['inbox.show', 'inbox.answer', 'messages.send'])
+
+/** A view that the reader has left for the page of a link may still go on for a moment. */
+function assertAskedHere(name: OperationName): void {
+  if (isLinkPage() && !OF_LINKS.has(name)) {
+    throw new NotReached('The page of a link asks for what the link is for, and nothing else.')
+  }
+}
+
 /** The page that a link leads to has that of the link, and no other. */
 function tokenInUse(): string {
   return isLinkPage() ? linkToken.value : token.value
@@ -247,6 +257,7 @@ async function reach(
   ended: AbortSignal | undefined,
   waiting: OpenCall | null = null,
 ): Promise<Response> {
+  assertAskedHere(name)
   const operation = OPERATIONS[name]
   // A token that is held to several types has to say which one it means.
   const held = operation.scope === 'filter' ? { ...scopeInUse(), ...defined(input) } : input
