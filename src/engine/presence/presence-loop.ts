@@ -200,6 +200,7 @@ export class PresenceLoop {
     if (own !== undefined) return follow(own, text)
     await this.#hearNow()
     for (const process of this.#others.keys()) {
+      if (!this.#hasOther(process, worker)) continue
       if (await this.askProcess(process, worker, text)) return
     }
     throw new UnknownWorker(worker)
