@@ -79,15 +79,19 @@ function work(name: LoadName, ms: number): Promise<number> {
 
 /** Each hears the other processes, which a server that looks twice in a second would not. */
 async function look(count: number): Promise<number> {
-  const { store, totals, now } = accessTo(pawl) as EngineAccess
+  const access = accessTo(pawl) as EngineAccess
   const history = new FigureHistory()
   for (let i = 0; i < count; i++) {
     const queues = await pawl.queues()
-    await store.presence?.heard(false)
+    await access.store.presence?.heard(false)
     const loads = queues.map(({ name, states, segments }) => {
       return { queue: name, waiting: states.QUEUED + segments.ready, oldestMs: 0 }
     })
-    history.add({ at: Math.floor(now()) + 10_000 * i, said: await totals(), queues: loads })
+    history.add({
+      at: Math.floor(access.now()) + 10_000 * i,
+      said: await access.totals(),
+      queues: loads,
+    })
   }
   return count
 }

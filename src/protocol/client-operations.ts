@@ -569,7 +569,7 @@ const OTHER_OPERATIONS = {
       'As the type `Figures` of `pawl/server`.',
       open({
         range: choice(...FIGURE_RANGES),
-        since: about('When the server began to note.', time),
+        since: about('From when on the server has noted.', time),
         now: about('When it looked last.', time),
         processes: whole(0),
         times: about('When the time ends that each value of a line is of.', list(time, 150)),

@@ -44,7 +44,7 @@ export interface Figures {
   readonly now: number
   /** Processes whose numbers are in it: those that wrote something lately. */
   readonly processes: number
-  /** Each value is of the time up to this one, from the one before it: `stepMs`, or since the server began to note. */
+  /** Each value is of the time up to this one, from the one before it; the first, from a multiple of `stepMs`, or from `since`. */
   readonly times: readonly number[]
   readonly stepMs: number
   /** How many a second. */

@@ -1,8 +1,9 @@
 import { array, assert, integer, nat, property } from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { SaidTotals } from '../../engine/presence/presence-loop.ts'
-import type { FigureRange, Figures } from '../../protocol/index.ts'
+import type { FigureRange } from '../../protocol/index.ts'
 import { FIGURE_RANGES } from '../../protocol/index.ts'
+import { amountOf } from '../../../test/support/figure-amounts.ts'
 import type { Totals } from '../../store/index.ts'
 import type { QueueLoad } from './figure-history.ts'
 import { FigureHistory } from './figure-history.ts'
@@ -49,14 +50,6 @@ function word(name: string, at: number, wrote: Wrote = {}): SaidTotals {
       runMs: NOTHING,
     },
   }
-}
-
-/** The amount that a line of rates comes to. */
-function amountOf({ rates, times, stepMs }: Figures, line: keyof Figures['rates']): number {
-  return rates[line].reduce<number>((sum, rate, i) => {
-    const ms = (times[i] as number) - Math.floor(((times[i] as number) - 1) / stepMs) * stepMs
-    return sum + ((rate ?? 0) * ms) / 1_000
-  }, 0)
 }
 
 /** Of one process, whose totals grow by `each` every two seconds. */

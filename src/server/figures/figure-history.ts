@@ -80,9 +80,9 @@ export class FigureHistory {
   /** From here to the last sample there is no hole; null: a sample was missed since. */
   #wholeFrom: number | null = null
 
-  /** When the first sample came; null: there is none. */
-  get startedAt(): number | null {
-    return this.#startedAt
+  /** From when on anything is known: of the first two seconds that began AFTER the first sample; null: there is none. */
+  get knownFrom(): number | null {
+    return this.#startedAt === null ? null : Math.ceil(this.#startedAt / PERIOD_MS) * PERIOD_MS
   }
 
   /** When the last sample came. */
@@ -126,7 +126,7 @@ export class FigureHistory {
   /** Up to when all is known, and from when anything is. */
   steps({ stepMs, count }: StepTerms): Steps {
     const end = Math.floor(this.#totals.knownUntil / PERIOD_MS) * PERIOD_MS
-    const start = Math.ceil((this.#startedAt ?? end) / PERIOD_MS) * PERIOD_MS
+    const start = this.knownFrom ?? end
     const last = Math.ceil(end / stepMs) - 1
     const first = Math.max(last - count + 1, Math.floor(start / stepMs))
     const length = start < end ? last - first + 1 : 0

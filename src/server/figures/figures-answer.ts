@@ -25,7 +25,7 @@ export function figuresOf(history: FigureHistory, range: FigureRange): Figures {
   const queues = history.queues(steps).slice(0, MOST_QUEUES)
   return {
     range,
-    since: history.startedAt ?? 0,
+    since: history.knownFrom ?? 0,
     now: Math.max(0, history.lastAt),
     processes: history.processes,
     times: steps.ends,
