@@ -136,6 +136,17 @@ export interface QuestionsPage {
   readonly next: string | null
 }
 
+/** An effect whose outcome a person has to say. */
+export interface HeldEffect {
+  /** Its place in the commit: what `ResolveEffect` names. */
+  readonly effect: number
+  readonly name: string
+  /** What it failed of; null: nothing was heard of its last start. */
+  readonly error: Failure | null
+  /** That started it last; null: it is not known any more. */
+  readonly worker: string | null
+}
+
 /** A segment of a stage, without what it was given and made. */
 export interface SegmentSummary {
   readonly segment: number

@@ -45,7 +45,7 @@ import type { Moment } from './moment.ts'
 import type { News } from './notice.ts'
 import type { Presence } from './presence.ts'
 import type { Metrics, Totals } from './metrics.ts'
-import type { JobsFilter, JobSummary, ReadModelAnswers } from './read-model.ts'
+import type { HeldEffect, JobsFilter, JobSummary, ReadModelAnswers } from './read-model.ts'
 import type { UserTransaction, Writes } from './user-transaction.ts'
 
 /** What the authority says to one command. */
@@ -293,17 +293,6 @@ export interface DeadTask {
   readonly endedBy: LeaseEnd | null
   /** Effects of its commit that are held: it is not retried, they are resolved. */
   readonly held: readonly HeldEffect[]
-}
-
-/** An effect whose outcome a person has to say. */
-export interface HeldEffect {
-  /** Its place in the commit: what `ResolveEffect` names. */
-  readonly effect: number
-  readonly name: string
-  /** What it failed of; null: nothing was heard of its last start. */
-  readonly error: Failure | null
-  /** That started it last; null: it is not known any more. */
-  readonly worker: string | null
 }
 
 export interface QuarantinedJob {

@@ -64,6 +64,10 @@ export interface CountStatements {
   readonly questionsBehind: string
   /** list, since, position, stage, segment, name, most → all columns of those behind, in any list. */
   readonly allQuestions: string
+  /** position, most → loaded, spec of the own rows of jobs behind it that have a task with held effects. */
+  readonly heldJobsAfter: string
+  /** job, most → loaded, spec of its first tasks with held effects. */
+  readonly heldTasks: string
 }
 
 /** The list of tasks with held effects, in the order of their jobs: all since 0. */

@@ -164,8 +164,6 @@ export interface Statements extends CallStatements, CountStatements {
   readonly lockKeys: string
   /** rows (job) → loaded, spec of its tasks that are FAILED or DEAD. */
   readonly failedTasks: string
-  /** job, most → loaded, spec of its first tasks with held effects. */
-  readonly heldTasks: string
   /** rows (job): its tasks that are open or DEAD are locked in order. */
   readonly lockOpenTasks: string
   /** rows (job) → job, stage, the sums of TALLY_COUNTS, ended_at, and the first time of a retry. */
@@ -283,8 +281,6 @@ export interface Statements extends CallStatements, CountStatements {
   readonly submitsAfter: string
   /** position, most → the same of those that have a task that is DEAD. */
   readonly deadJobsAfter: string
-  /** position, most → the same of those that have a task with held effects. */
-  readonly heldJobsAfter: string
   /** job → the position of the newest entry of any of its rows. */
   readonly lastPosition: string
   /** job → position, how many rows it has, the sum of their versions: the same as long as none of them changes. */

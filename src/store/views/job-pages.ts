@@ -18,8 +18,8 @@ import {
 import { eventLoopTurn } from '../../log/index.ts'
 import type { JobsFilter, JobsPage } from '../read-model.ts'
 import type { Ledger } from '../state/ledger.ts'
-import type { JobSummary } from '../read-model.ts'
-import type { DeadTask, HeldEffect, QuarantinedJob, QuarantinePage, QueryOf } from '../store.ts'
+import type { HeldEffect, JobSummary } from '../read-model.ts'
+import type { DeadTask, QuarantinedJob, QuarantinePage, QueryOf } from '../store.ts'
 
 /** A job and the state it is in, to be listed. */
 export interface Listed {

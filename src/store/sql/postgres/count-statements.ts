@@ -4,8 +4,9 @@
  */
 import { COUNTED_STATES } from '../../state/job-counts.ts'
 import type { CountStatements } from '../count-statements.ts'
-import { STARTS_IN_TIME } from '../count-statements.ts'
+import { HELD_LIST, STARTS_IN_TIME } from '../count-statements.ts'
 import { COUNT_CELLS, COUNT_COLUMNS } from '../rows/counted-rows.ts'
+import { loaded } from './loaded-columns.ts'
 import { channelHash } from './schema.ts'
 
 const NAMES = 'dimension, name, queue, type'
@@ -181,4 +182,26 @@ export const COUNT_STATEMENTS: CountStatements = {
     where (list, since, position, stage, segment, name)
       > ($1::text, $2::int8, $3::int8, $4::int4, $5::int4, $6::text)
     order by list, since, position, stage, segment, name limit $7::int4`,
+  // `offset 0`: see `rowsOf` of the statements.
+  heldJobsAfter: `
+    select ${loaded}, (select e.record from events e where e.position = w.position) as spec
+    from (
+      select distinct q.position, q.job from questions q
+      where q.list = '${HELD_LIST}' and q.since = 0 and q.position > $1::int8
+      order by q.position limit $2::int4
+    ) as held
+    cross join lateral (
+      select * from work x where x.job = held.job and x.stage = -1 and x.segment = 0 offset 0
+    ) w order by w.position`,
+  heldTasks: `
+    select ${loaded}, null as spec from (
+      select q.job, q.stage, q.segment from questions q
+      where q.list = '${HELD_LIST}' and q.since = 0 and q.position = (
+        select x.position from work x where x.job = $1::text and x.stage = -1 and x.segment = 0
+      ) order by q.stage, q.segment limit $2::int4
+    ) as held
+    cross join lateral (
+      select * from work x
+      where x.job = held.job and x.stage = held.stage and x.segment = held.segment offset 0
+    ) w order by w.stage, w.segment`,
 }

@@ -24,7 +24,6 @@ import {
   STANDARD_STATEMENTS,
 } from '../statements.ts'
 import { CALL_STATEMENTS } from './call-statements.ts'
-import { HELD_LIST } from '../count-statements.ts'
 import { COUNT_STATEMENTS } from './count-statements.ts'
 import { loaded } from './loaded-columns.ts'
 import { given, typeOf } from './parameter-table.ts'
@@ -152,14 +151,6 @@ export const POSTGRES: Statements = {
   failedTasks: `
     select ${loaded}, null as spec from ${names} ${rowsOf('given.name', TASKS)}
     where w.state in ('FAILED', 'DEAD') order by w.job, w.stage, w.segment`,
-  heldTasks: `
-    select ${loaded}, null as spec from (
-      select q.job, q.stage, q.segment from questions q
-      where q.list = '${HELD_LIST}' and q.since = 0
-        and q.position = (select x.position from work x where x.job = $1::text${OWN})
-      order by q.stage, q.segment limit $2::int4
-    ) as held ${rowsOf('held.job', ' and x.stage = held.stage and x.segment = held.segment')}
-    order by w.stage, w.segment`,
   lockOpenTasks: `
     with locked as (
       select w.job from (select name from ${names} order by name) as given
@@ -438,12 +429,6 @@ export const POSTGRES: Statements = {
       where d.state = 'DEAD' and d.position > $1::int8 order by d.position limit $2::int4
     ) as dead ${rowsOf('dead.job', OWN)}
     order by w.position`,
-  heldJobsAfter: `
-    select ${loaded}, ${spec} from (
-      select distinct q.position, q.job from questions q
-      where q.list = '${HELD_LIST}' and q.since = 0 and q.position > $1::int8
-      order by q.position limit $2::int4
-    ) as held ${rowsOf('held.job', OWN)} order by w.position`,
   lastPosition: `select max(last_position) from work where job = $1::text`,
   jobMark: `select max(position), count(*), sum(version)::int8 from work where job = $1::text`,
   // The size of a record is known without its bytes.

@@ -4,8 +4,9 @@
  */
 import { COUNTED_STATES } from '../../state/job-counts.ts'
 import type { CountStatements } from '../count-statements.ts'
-import { STARTS_IN_TIME } from '../count-statements.ts'
+import { HELD_LIST, STARTS_IN_TIME } from '../count-statements.ts'
 import { COUNT_CELLS, COUNT_COLUMNS } from '../rows/counted-rows.ts'
+import { loaded } from './loaded-columns.ts'
 
 const columns = COUNT_COLUMNS.join(', ')
 const added = `
@@ -134,4 +135,17 @@ export const COUNT_STATEMENTS: CountStatements = {
     select list, since, position, stage, segment, name, job from questions
     where (list, since, position, stage, segment, name) > (?1, ?2, ?3, ?4, ?5, ?6)
     order by list, since, position, stage, segment, name limit ?7`,
+  heldJobsAfter: `
+    select ${loaded}, (select e.record from events e where e.position = w.position) as spec
+    from (
+      select distinct position, job from questions
+      where list = '${HELD_LIST}' and since = 0 and position > ? order by position limit ?
+    ) as held join work w on w.job = held.job and w.stage = -1 and w.segment = 0
+    order by w.position`,
+  heldTasks: `
+    select ${loaded}, null as spec from questions q
+    join work w on w.job = q.job and w.stage = q.stage and w.segment = q.segment
+    where q.list = '${HELD_LIST}' and q.since = 0
+      and q.position = (select x.position from work x where x.job = ?1 and x.stage = -1 and x.segment = 0)
+    order by q.stage, q.segment limit ?2`,
 }

@@ -1,7 +1,7 @@
 /** Lists of jobs on SQLite. */
 import type { Lists } from '../list-statements.ts'
 import { listStatements } from '../list-statements.ts'
-import { loaded } from './statements.ts'
+import { loaded } from './loaded-columns.ts'
 
 export const LISTS: Lists = listStatements({
   position: '?1',

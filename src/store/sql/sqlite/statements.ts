@@ -8,15 +8,14 @@
 import type { Preconditions, FileCheck } from '../dialect.ts'
 import type { Statements } from '../statements.ts'
 import { CALL_STATEMENTS } from './call-statements.ts'
-import { HELD_LIST } from '../count-statements.ts'
 import { COUNT_STATEMENTS } from './count-statements.ts'
+import { loaded } from './loaded-columns.ts'
 import {
   BASELINE_COLUMNS,
   CHANGING_COLUMNS,
   EVENT_COLUMNS,
   FIXED_COLUMNS,
   FRESH_COLUMNS,
-  LOADED_COLUMNS,
   nextTimes,
   notTooLate,
   pastDeadline,
@@ -32,22 +31,6 @@ function marks(columns: readonly string[]): string {
   return columns.map(() => '?').join(', ')
 }
 
-/** See `Records`: most tasks have no steps. A concatenation of bytes would be a text. */
-const record = `case when substr(w.record, 1, 1) = x'02' then (
-      with recursive chain (position, before, type, record) as (
-        select e.position, e.before, e.type, e.record from events e where e.position = w.last_position
-        union all
-        select e.position, e.before, e.type, e.record from chain c join events e on e.position = c.before
-      ) select unhex('03' || hex(w.record) || coalesce(group_concat(piece, ''), '')
-          || printf('%08X', length(w.record)))
-      from (
-        select printf('%08X', length(record)) || hex(record) as piece from chain
-        where type = 'StepRecorded' order by position
-      )
-    ) else w.record end as record`
-export const loaded = LOADED_COLUMNS.map((column) => {
-  return column === 'record' ? record : `w.${column}`
-}).join(', ')
 const submitted = '(select e.record from events e where e.position = w.position)'
 /** The JobSubmitted, of a job's own row only. */
 const spec = `case when w.stage = -1 then ${submitted} end as spec`
@@ -97,12 +80,6 @@ export const SQLITE: Statements = {
   failedTasks: `
     select ${loaded}, null as spec from work w
     where w.job = ? and w.stage >= 0 and w.state in ('FAILED', 'DEAD') order by w.stage, w.segment`,
-  heldTasks: `
-    select ${loaded}, null as spec from questions q
-    join work w on w.job = q.job and w.stage = q.stage and w.segment = q.segment
-    where q.list = '${HELD_LIST}' and q.since = 0
-      and q.position = (select x.position from work x where x.job = ?1 and x.stage = -1 and x.segment = 0)
-    order by q.stage, q.segment limit ?2`,
   lockOpenTasks: nothing,
   tallies: `
     select x.job, x.stage, ${tallySums}, max(x.ended_at) as ended_at,
@@ -273,12 +250,6 @@ export const SQLITE: Statements = {
       select distinct position, job from work where state = 'DEAD' and position > ?
       order by position limit ?
     ) as dead join work w on w.job = dead.job and w.stage = -1 and w.segment = 0
-    order by w.position`,
-  heldJobsAfter: `
-    select ${loaded}, ${spec} from (
-      select distinct position, job from questions
-      where list = '${HELD_LIST}' and since = 0 and position > ? order by position limit ?
-    ) as held join work w on w.job = held.job and w.stage = -1 and w.segment = 0
     order by w.position`,
   lastPosition: 'select max(last_position) from work where job = ?',
   jobMark: 'select max(position), count(*), sum(version) from work where job = ?',
