@@ -66,8 +66,8 @@ async function readCatalogue() {
   return import(`data:text/javascript;base64,${code}`)
 }
 
-function commandForm({ none, words, positional, options, asks }) {
-  return none === undefined ? { words, positional, options, asks } : { none: '' }
+function commandForm({ none, words, positional, options, json, asks }) {
+  return none === undefined ? { words, positional, options, json, asks } : { none: '' }
 }
 
 export async function buildDashboard(folder) {

@@ -22,7 +22,7 @@ type OfEngine =
       | `limits.${string}`
       | `schedules.${string}`
       | `workers.${string}`
-      | `quarantine.${string}`
+      | `quarantine.${'list' | 'groups' | 'redrive' | 'discard'}`
     >
   | 'counts'
   | 'bulk.preview'
@@ -217,10 +217,16 @@ export const ENGINE_FUNCTIONS: OperationFunctions<OfEngine> = {
   'store.compact': done(({ pawl }) => pawl.compact()),
 }
 
-export const ENGINE_EVENTS: EventFunctions<'bulk.events' | 'store.watch'> = {
+export const ENGINE_EVENTS: EventFunctions<
+  'bulk.events' | 'quarantine.redrive.events' | 'store.watch'
+> = {
   'bulk.events': async (context, input) =>
     reports(context.signal, (signal, onProgress) =>
       bulk({ ...context, signal }, input, false, onProgress),
+    ),
+  'quarantine.redrive.events': async (context, input) =>
+    reports(context.signal, (signal, onProgress) =>
+      context.pawl.quarantine.redrive(selection({ ...context, signal, onProgress }, input)),
     ),
   'store.watch': async ({ pawl, signal }, { from, new: isNew }, last) => {
     const { store } = engineOf(pawl)

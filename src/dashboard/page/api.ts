@@ -34,6 +34,7 @@ import { OPERATIONS, pathOf } from '../../protocol/index.ts'
 import { afterDelay, elapsedMs, setServerTime } from './clock.ts'
 import { isLinkPage } from './route.ts'
 import { keepToken, linkToken, scopeInUse, token, tokenAsked } from './session.ts'
+import { taggedFetch } from './tagged-fetch.ts'
 
 /** As JSON has it: a time is a text. */
 export type InJson<T> = T extends Date
@@ -257,7 +258,7 @@ async function reach(
   const stop = waiting?.signal ?? ended
   try {
     // Relative to the page, wherever the server is mounted.
-    const response = await fetch(`..${path}${isGet && query !== '' ? `?${query}` : ''}`, {
+    const response = await taggedFetch(`..${path}${isGet && query !== '' ? `?${query}` : ''}`, {
       method: operation.method,
       headers: {
         ...(isGet ? ageTaken() : { 'content-type': 'application/json' }),

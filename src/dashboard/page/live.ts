@@ -6,11 +6,16 @@
  * page asks at once when the browser says that it is back.
  */
 import { signal } from '@preact/signals'
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { createContext } from 'preact'
+import { useContext, useEffect, useRef, useState } from 'preact/hooks'
 import { CallRefused, messageOf, NotReached } from './api.ts'
 import { afterDelay, elapsedMs } from './clock.ts'
 
 const PAUSE_MS = 1_500
+/** What is over hardly changes. */
+export const RARELY_MS = 15_000
+/** The pause of views below that have none of their own. */
+export const UsualPause = createContext<number | undefined>(undefined)
 /** Of the time between two questions, the server works on one for a tenth at the most. */
 const PATIENCE = 9
 const LONGEST_PAUSE_MS = 15_000
@@ -22,15 +27,16 @@ export interface Live<T> {
   readonly data: T | null
   /** Why the newest question has no answer; null: it has one. */
   readonly problem: string | null
-  readonly refresh: () => void
 }
 
 /** The question is asked anew at once when `key` changes. */
 export function useLive<T>(
   key: string,
   ask: (signal: AbortSignal) => Promise<T>,
-  pauseMs = PAUSE_MS,
+  ownPauseMs?: number,
 ): Live<T> {
+  const usualPauseMs = useContext(UsualPause)
+  const pauseMs = ownPauseMs ?? usualPauseMs ?? PAUSE_MS
   const [state, setState] = useState<{ key: string; data: T | null; problem: string | null }>({
     key,
     data: null,
@@ -38,7 +44,6 @@ export function useLive<T>(
   })
   const newest = useRef(ask)
   newest.current = ask
-  const loop = useRef<AskLoop | null>(null)
   useEffect(() => {
     const own = new AskLoop(pauseMs, async (ended) => {
       try {
@@ -51,14 +56,12 @@ export function useLive<T>(
         throw error
       }
     })
-    loop.current = own
     return () => own.stop()
   }, [key, pauseMs])
   const isOwn = state.key === key
   return {
     data: isOwn ? state.data : null,
     problem: isOwn ? state.problem : null,
-    refresh: () => loop.current?.now(),
   }
 }
 

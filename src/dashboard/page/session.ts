@@ -90,6 +90,11 @@ export function keepName(value: string): void {
   store(NAME, value)
 }
 
+/** Where it does not, what stands in place of data is no data. */
+export function seesPayloads(): boolean {
+  return reader.value?.seesPayloads ?? true
+}
+
 /** What the reader may not do is not offered. */
 export function may(operation: OperationName): boolean {
   return reader.value?.operations.has(operation) ?? false

@@ -38,7 +38,7 @@ import type {
   StoreSnapshot,
   StreamPage,
 } from '../store.ts'
-import type { Totals } from '../totals.ts'
+import type { Totals } from '../metrics.ts'
 import { claimedBy } from '../views/claimed.ts'
 import { EntryWatches } from '../views/entry-watch.ts'
 import { taskView } from '../views/job-views.ts'

@@ -26,7 +26,7 @@ import type {
   Store,
   StoreSnapshot,
 } from '../store.ts'
-import type { Totals } from '../totals.ts'
+import type { Totals } from '../metrics.ts'
 import { claimedBy } from '../views/claimed.ts'
 import { EntryWatches } from '../views/entry-watch.ts'
 import { listing, PageOfJobs } from '../views/job-pages.ts'

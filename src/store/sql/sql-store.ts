@@ -25,15 +25,14 @@ import type {
   Answer,
   AnswerTo,
   Claimed,
-  Metrics,
   PositionedEntry,
   Query,
   Store,
   StoreSnapshot,
   SubmittedAndClaimed,
 } from '../store.ts'
+import type { Metrics, Totals } from '../metrics.ts'
 import type { Reachability } from '../reachability.ts'
-import type { Totals } from '../totals.ts'
 import type { UserTransaction, Writes } from '../user-transaction.ts'
 import { EntryWatches } from '../views/entry-watch.ts'
 import type { Availability } from './availability.ts'

@@ -52,7 +52,7 @@ describe('many jobs over HTTP', () => {
   })
 
   it('in quarantine are redriven, and given up, by what went wrong', async () => {
-    const { pawl, call } = await serverInFront()
+    const { pawl, call, events } = await serverInFront()
     const worker = pawl.work([fails])
     await pawl.submitMany(fails, [{}, {}, {}])
     await expect.poll(async () => (await call('quarantine.list')).body['jobs']).toHaveLength(3)
@@ -64,6 +64,11 @@ describe('many jobs over HTTP', () => {
     const ids = (dry.body['samples'] as string[]).slice(0, 1)
     expect((await call('quarantine.discard', { ids })).body).toMatchObject({ done: 1 })
     expect((await call('quarantine.redrive', { fingerprint })).body).toMatchObject({ done: 2 })
+    const again = pawl.work([fails])
+    await expect.poll(async () => (await call('quarantine.list')).body['jobs']).toHaveLength(2)
+    await again.stop()
+    const told = await events('quarantine.redrive.events', { fingerprint, input: 7 })
+    expect(told.at(-1)?.data).toMatchObject({ matched: 2, done: 2, isComplete: true })
     const unclear = await call('quarantine.discard')
     expect(unclear).toMatchObject({ status: 400, body: { code: 'InvalidDefinition' } })
   })

@@ -6,6 +6,8 @@ import type { ComponentChildren } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import { JobLink, JsonBlock, Text, Time } from '../parts.tsx'
 import { line, seen } from '../safe-text.ts'
+import { seesPayloads } from '../session.ts'
+import { EffectList } from './effect-list.tsx'
 import { ErrorText } from './error-text.tsx'
 import type { ShownJob } from './job-actions.ts'
 import type { ShownHistory } from './job-timeline.ts'
@@ -27,6 +29,8 @@ export function Part({
   )
 }
 
+const NONE = { progress: undefined, metadata: undefined }
+
 export function JobPayloads({
   job,
   history,
@@ -34,7 +38,9 @@ export function JobPayloads({
   readonly job: ShownJob
   readonly history: ShownHistory
 }) {
-  const { error, lines, progress, effects, steps, waits, streams, exact = {} } = job
+  const { error, lines, effects, steps, waits, streams, exact = {} } = job
+  // The server says nothing in their place whether there are any or not.
+  const { progress, metadata } = seesPayloads() ? job : NONE
   return (
     <>
       {(progress !== undefined || lines.length > 0) && (
@@ -56,13 +62,17 @@ export function JobPayloads({
           <JsonBlock value={job.output} exact={exact.output} label="Output" />
         </Part>
       </div>
-      {job.metadata !== undefined && (
+      {metadata !== undefined && (
         <Part name="Metadata">
-          <JsonBlock value={job.metadata} exact={exact.metadata} label="Metadata" />
+          <JsonBlock value={metadata} exact={exact.metadata} label="Metadata" />
         </Part>
       )}
       {waits.length > 0 && <WaitsPart job={job} />}
-      {effects.length > 0 && <EffectsPart job={job} />}
+      {effects.length > 0 && (
+        <Part name="Effects">
+          <EffectList effects={effects} />
+        </Part>
+      )}
       {steps.length > 0 && <StepsPart steps={steps} history={history} />}
       {streams.length > 0 && (
         <Part name="Streams">
@@ -156,21 +166,6 @@ function WaitsPart({ job: { waits } }: { readonly job: ShownJob }) {
   )
 }
 
-function EffectsPart({ job: { effects } }: { readonly job: ShownJob }) {
-  return (
-    <Part name="Effects">
-      <ul>
-        {effects.map(({ name, key, state, error }) => (
-          <li key={key}>
-            <Text text={name} /> <span class={`effect effect-${state}`}>{state}</span>{' '}
-            {error !== null && <Text text={`${error.code}: ${error.message}`} />}
-          </li>
-        ))}
-      </ul>
-    </Part>
-  )
-}
-
 /** As JSON text, by the names of steps: those that it began with, and those that it recorded. */
 export function stepValues(history: ShownHistory): ReadonlyMap<string, string> {
   const values = new Map<string, string>()
@@ -192,7 +187,7 @@ function StepsPart({
   readonly steps: readonly string[]
   history: ShownHistory
 }) {
-  const values = stepValues(history)
+  const values = seesPayloads() ? stepValues(history) : new Map<string, string>()
   return (
     <Part name="Steps">
       <ol class="steps">

@@ -288,6 +288,7 @@ function isWide(): boolean {
 /** A bucket says how much it is at the most. */
 function upTo(ms: number | null): string {
   if (ms === null) return '–'
+  if (ms < 1) return '< 1 ms'
   return ms === Infinity ? 'more' : `≤ ${durationText(ms)}`
 }
 

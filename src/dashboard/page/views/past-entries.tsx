@@ -2,6 +2,8 @@
  * Entries of the log around a moment: what had happened up to it, and what came next.
  */
 import type { AnswerOf } from '../api.ts'
+import { serverNow } from '../clock.ts'
+import { clockText, wholeTimeText } from '../duration-text.ts'
 import { Cell, Table, Text } from '../parts.tsx'
 import type { RouteParameters } from '../route.ts'
 import { linkTo } from '../route.ts'
@@ -35,7 +37,9 @@ export function PastEntries({ around, at, parameters }: PastEntriesProps) {
               </a>
             </Cell>
             <Cell of="When">
-              <time dateTime={one.at}>{clockText(one.at)}</time>
+              <time dateTime={one.at} title={wholeTimeText(Date.parse(one.at))}>
+                {clockText(Date.parse(one.at), serverNow())}
+              </time>
             </Cell>
             <Cell of="What">{one.type}</Cell>
             <Cell of="Job">
@@ -56,9 +60,4 @@ export function PastEntries({ around, at, parameters }: PastEntriesProps) {
       </Table>
     </section>
   )
-}
-
-function clockText(at: string): string {
-  const date = new Date(at)
-  return `${date.toLocaleTimeString('en-GB')}.${String(date.getMilliseconds()).padStart(3, '0')}`
 }

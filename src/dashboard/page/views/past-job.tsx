@@ -24,6 +24,7 @@ import {
 import type { RouteParameters } from '../route.ts'
 import { goTo, linkTo } from '../route.ts'
 import { seen as shown } from '../safe-text.ts'
+import { seesPayloads } from '../session.ts'
 import type { ChangedField } from './changed-fields.ts'
 import { changedFields } from './changed-fields.ts'
 import { momentText, useKept } from './past-machine.tsx'
@@ -285,10 +286,22 @@ function JobAt({ job, moment, at, before, parameters }: JobAtProps) {
         <h2 id="whole">
           The job as it was <State state={kept.shown.state} />
         </h2>
-        <JsonBlock value={kept.shown} exact={textOf(kept.shown)} label="The job as it was" />
+        <JsonBlock
+          value={seenOf(kept.shown)}
+          exact={textOf(kept.shown)}
+          label="The job as it was"
+          isOfJob={false}
+        />
       </section>
     </div>
   )
+}
+
+/** In place of payloads that the reader does not see, the server says nothing. */
+function seenOf(job: JobThen): Partial<JobThen> {
+  if (seesPayloads()) return job
+  const { input: _, output: __, metadata: ___, progress: ____, lines: _____, ...others } = job
+  return others
 }
 
 /** With the numbers as they are recorded; null: they are in it already. */

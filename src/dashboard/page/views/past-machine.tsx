@@ -9,7 +9,7 @@ import type { JobState } from '../../../kernel/index.ts'
 import type { AnswerOf } from '../api.ts'
 import { call, CallRefused, messageOf } from '../api.ts'
 import { serverNow } from '../clock.ts'
-import { agoText, countText } from '../duration-text.ts'
+import { agoText, clockText, countText } from '../duration-text.ts'
 import { ONCE, useLive } from '../live.ts'
 import { Cell, Empty, Problem, State, Table, Text, Time, Waiting } from '../parts.tsx'
 import type { RouteParameters } from '../route.ts'
@@ -233,19 +233,7 @@ function stepsAround(
 }
 
 export function momentText(time: number, now: number): string {
-  const date = new Date(time)
-  const day = new Date(now).toDateString() === date.toDateString() ? '' : `${isoDay(date)} `
-  const clock = date.toLocaleTimeString('en-GB')
-  const ms = String(date.getMilliseconds()).padStart(3, '0')
-  return `${day}${clock}.${ms} (${agoText(time, now)})`
-}
-
-function two(part: number): string {
-  return String(part).padStart(2, '0')
-}
-
-function isoDay(date: Date): string {
-  return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`
+  return `${clockText(time, now)} (${agoText(time, now)})`
 }
 
 interface JobsProps {
