@@ -254,3 +254,11 @@ export interface ReadModelAnswers {
   /** Those that were configured, and those that jobs are in; in order of their names. */
   queues: { ask: object; answer: readonly QueueSummary[] }
 }
+
+/** Which entries of the whole log: those behind `after` and up to `through`, the first or the newest of them. */
+export interface EntriesAsked {
+  readonly after: number
+  readonly through: number
+  readonly limit: number
+  readonly newest?: boolean
+}

@@ -45,7 +45,14 @@ import type { Moment } from './moment.ts'
 import type { News } from './notice.ts'
 import type { Presence } from './presence.ts'
 import type { Metrics, Totals } from './metrics.ts'
-import type { HeldEffect, JobsFilter, JobSummary, ReadModelAnswers } from './read-model.ts'
+import type {
+  EntriesAsked,
+  HeldEffect,
+  JobsFilter,
+  JobSummary,
+  ReadModelAnswers,
+} from './read-model.ts'
+import type { Reachability } from './reachability.ts'
 import type { UserTransaction, Writes } from './user-transaction.ts'
 
 /** What the authority says to one command. */
@@ -451,12 +458,7 @@ export interface Answers extends ReadModelAnswers {
    * of them, or, with `newest`, the last, oldest first. What was removed is not among them.
    */
   entries: {
-    ask: {
-      readonly after: number
-      readonly through: number
-      readonly limit: number
-      readonly newest?: boolean
-    }
+    ask: EntriesAsked
     answer: readonly PositionedEntry[]
   }
   /**
@@ -605,20 +607,6 @@ export interface Store {
   expectClose?(): void
   /** Ends watches once they have seen everything. Closing twice is fine. */
   close(): Promise<void>
-}
-
-/** The server of a store cannot be reached. */
-export interface Outage {
-  /** When that was noticed, in milliseconds since 1970, by the clock of this machine. */
-  readonly since: number
-  readonly why: string
-}
-
-export interface Reachability {
-  /** Null: it can be reached, as far as is known. */
-  readonly outage: Outage | null
-  /** Resolved when the next outage begins. */
-  whenAway(): Promise<void>
 }
 
 /** To ask, and nothing else. */

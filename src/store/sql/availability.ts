@@ -8,7 +8,7 @@
  */
 import { afterMs, nowUs, systemClock } from '../clock.ts'
 import type { StoreNotice } from '../notice.ts'
-import type { Outage, Reachability } from '../store.ts'
+import type { Outage, Reachability } from '../reachability.ts'
 
 /** A connection that takes longer than this to open is none, until it is there. */
 const SLOW_MS = 1_500

@@ -27,12 +27,12 @@ import type {
   Claimed,
   PositionedEntry,
   Query,
-  Reachability,
   Store,
   StoreSnapshot,
   SubmittedAndClaimed,
 } from '../store.ts'
 import type { Metrics, Totals } from '../metrics.ts'
+import type { Reachability } from '../reachability.ts'
 import type { UserTransaction, Writes } from '../user-transaction.ts'
 import { EntryWatches } from '../views/entry-watch.ts'
 import type { Availability } from './availability.ts'
@@ -47,7 +47,7 @@ import { EntryFeed } from './queries/entry-feed.ts'
 import { eventRow } from './rows/event-rows.ts'
 import { JobQueries } from './queries/job-queries.ts'
 import { SqlQueries } from './queries/sql-queries.ts'
-import { openSqlSnapshot } from './queries/sql-snapshot.ts'
+import { logEntries, openSqlSnapshot } from './queries/sql-snapshot.ts'
 import { TableVersion } from './tables.ts'
 import type { OnCommitted } from './transaction/transaction-batcher.ts'
 import { TransactionBatcher } from './transaction/transaction-batcher.ts'
@@ -185,6 +185,8 @@ export class SqlStore implements Store {
       this.#notifier.tellAll('ends'),
     )
     this.#queries = new SqlQueries(this.#pool, context, dialect.lists, jobQueries, {
+      entries: (query, connection) =>
+        logEntries(connection, dialect.snapshots, context.records, query),
       examination: (query, connection) => examination.examine(connection, query),
       metrics: (_query, connection) => this.#metrics(connection),
       upkeep: ({ limit, forgets = true }, connection) =>

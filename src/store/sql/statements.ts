@@ -296,10 +296,6 @@ export interface Statements extends CallStatements, CountStatements {
   readonly streamEntries: string
   /** position, most → position, record of all entries behind it, in order. */
   readonly eventsAfter: string
-  /** position, through, most → position, record of the entries behind it up to that one, in order. */
-  readonly eventsWithin: string
-  /** The same, newest first. */
-  readonly newestEventsWithin: string
   /**
    * now, queue, most → record, full_at, the counts of its leased and its ready tasks, and how many are due
    * that no claim has given a turn yet. Of those it reads so many, of all queues.
@@ -439,6 +435,10 @@ export interface SnapshotStatements {
    * pipelines that were forgotten since, whose tasks no row leads to any more.
    */
   readonly eventsBetween: string
+  /** position, through, most → position, record of the entries behind it up to that one, in order. */
+  readonly entriesWithin: string
+  /** The same, newest first. */
+  readonly newestEntriesWithin: string
   /** bounds → the position of the newest entry within them. */
   readonly newestUpTo: string
   /** position → the time of the newest entry up to it. */

@@ -6,7 +6,6 @@
  */
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { JobState } from '../../../kernel/index.ts'
-import type { OldestMoment } from '../../../store/index.ts'
 import type { AnswerOf } from '../api.ts'
 import { call, CallRefused, messageOf } from '../api.ts'
 import { serverNow } from '../clock.ts'
@@ -32,6 +31,12 @@ export interface SeenMoment {
   readonly aroundProblem: string | null
 }
 
+/** What is needed for a moment was removed: the first one that is still known. */
+interface FirstMoment {
+  readonly position: number
+  readonly time: number
+}
+
 const SPANS = [
   ['10 minutes', 600_000],
   ['1 hour', 3_600_000],
@@ -46,7 +51,7 @@ async function look(
   moment: PastMoment,
   state: string,
   ended: AbortSignal,
-): Promise<SeenMoment | OldestMoment> {
+): Promise<SeenMoment | FirstMoment> {
   const filter = state === '' ? {} : { state: state as JobState }
   try {
     const [counts, list] = await Promise.all([
@@ -78,7 +83,7 @@ async function lookAround(
   }
 }
 
-function oldestOf(error: unknown): OldestMoment | null {
+function oldestOf(error: unknown): FirstMoment | null {
   if (!(error instanceof CallRefused) || error.code !== 'BeforeHistory') return null
   const { oldestPosition: position, oldestTime: time } = error.details
   return typeof position === 'number' && typeof time === 'number' ? { position, time } : null
@@ -117,7 +122,7 @@ export function PastMachine({ parameters }: { readonly parameters: RouteParamete
 }
 
 interface TooEarlyProps {
-  readonly oldest: OldestMoment
+  readonly oldest: FirstMoment
   readonly parameters: RouteParameters
 }
 

@@ -59,6 +59,12 @@ export const SNAPSHOTS: SnapshotStatements = {
     where e.job = $1::text and e.position >= $2::int8 and e.position <= least($3::int8, $4::int8)
       and e.at <= $5::int8
     order by e.position`,
+  entriesWithin: `
+    select position, record from events where position > $1::int8 and position <= $2::int8
+    order by position limit $3::int4`,
+  newestEntriesWithin: `
+    select position, record from events where position > $1::int8 and position <= $2::int8
+    order by position desc limit $3::int4`,
   newestUpTo: `
     select position from events where position <= $1::int8 and at <= $2::int8
     order by position desc limit 1`,

@@ -452,12 +452,6 @@ export const POSTGRES: Statements = {
       order by p.position * $4::int8`,
   streamEntries: streamEntries('$1::int8', '$2::int4'),
   eventsAfter: `select position, record from events where position > $1::int8 order by position limit $2::int4`,
-  eventsWithin: `
-    select position, record from events where position > $1::int8 and position <= $2::int8
-    order by position limit $3::int4`,
-  newestEventsWithin: `
-    select position, record from events where position > $1::int8 and position <= $2::int8
-    order by position desc limit $3::int4`,
   queueView: `
     select (select record from queues where queue = $2::text),
       (select full_at from queues where queue = $2::text),

@@ -61,7 +61,7 @@ export class SqlQueries {
     context: QueryContext,
     lists: Lists,
     jobs: JobQueries,
-    others: Pick<QueryAnswers, 'examination' | 'metrics' | 'upkeep'>,
+    others: Pick<QueryAnswers, 'entries' | 'examination' | 'metrics' | 'upkeep'>,
   ) {
     this.#pool = pool
     this.#context = context
@@ -85,7 +85,7 @@ export class SqlQueries {
     return this.#pool.run((connection) => answer(query, withSafeNames(connection)))
   }
 
-  readonly #own: Omit<QueryAnswers, 'examination' | 'metrics' | 'upkeep'> = {
+  readonly #own: Omit<QueryAnswers, 'entries' | 'examination' | 'metrics' | 'upkeep'> = {
     job: async ({ job }, connection) => {
       const record = await this.#large.record(connection, job)
       return record === null
@@ -117,7 +117,6 @@ export class SqlQueries {
     questions: (query, connection) =>
       questionsPage(this.#context.sql, this.#jobs, connection, query),
     history: (query, connection) => this.#jobs.history(connection, query),
-    entries: (query, connection) => this.#jobs.entries(connection, query),
     stream: (query, connection) => this.#jobs.stream(connection, query),
     queue: ({ queue }, connection) => this.#queue(connection, queue),
     limit: ({ key }, connection) => this.#limit(connection, key),

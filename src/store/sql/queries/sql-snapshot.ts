@@ -12,7 +12,7 @@ import { isWritable } from '../../../kernel/wellformed.ts'
 import type { JobRecord } from '../../../log/index.ts'
 import type { Moment, OldestMoment } from '../../moment.ts'
 import { assertKept } from '../../moment.ts'
-import type { JobSummary } from '../../read-model.ts'
+import type { EntriesAsked, JobSummary } from '../../read-model.ts'
 import type { PastJob, PositionedEntry, SnapshotFilter, StoreSnapshot } from '../../store.ts'
 import { activityOf } from '../../views/job-activity.ts'
 import { matchesSubmit } from '../../views/job-pages.ts'
@@ -23,6 +23,7 @@ import type { Baseline, EventRow } from '../rows/event-rows.ts'
 import { baseline, eventRow, historyMark } from '../rows/event-rows.ts'
 import type { Records } from '../rows/records.ts'
 import type { HistoryStatements, SnapshotStatements, Statements } from '../statements.ts'
+import { positionedEntries } from './job-queries.ts'
 import { JobFold, NO_LISTENER } from '../verify/job-fold.ts'
 
 export interface SqlSnapshotParts {
@@ -88,6 +89,19 @@ async function timeAt(
 ): Promise<number> {
   const [found] = await connection.run([{ sql: snapshots.timeAt, values: [position] }])
   return (found?.rows[0]?.[0] as number | undefined) ?? 0
+}
+
+/** Of the whole log, between two places, where no entry has to stand. */
+export async function logEntries(
+  connection: Connection,
+  snapshots: SnapshotStatements,
+  records: Records,
+  { after, through, limit, newest = false }: EntriesAsked,
+): Promise<PositionedEntry[]> {
+  const sql = newest ? snapshots.newestEntriesWithin : snapshots.entriesWithin
+  const [result] = await connection.run([{ sql, values: [after, through, limit] }])
+  const found = positionedEntries(result?.rows ?? [], records)
+  return newest ? found.toReversed() : found
 }
 
 class SqlSnapshot implements StoreSnapshot {

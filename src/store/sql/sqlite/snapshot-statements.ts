@@ -65,6 +65,12 @@ export const SNAPSHOTS: SnapshotStatements = {
     select ${event} from events e
     where e.job = ?1 and e.position >= ?2 and e.position <= min(?3, ?4) and e.at <= ?5
     order by e.position`,
+  entriesWithin: `
+    select position, record from events where position > ?1 and position <= ?2
+    order by position limit ?3`,
+  newestEntriesWithin: `
+    select position, record from events where position > ?1 and position <= ?2
+    order by position desc limit ?3`,
   newestUpTo: `
     select position from events where position <= ?1 and at <= ?2 order by position desc limit 1`,
   timeAt: 'select at from events where position <= ? order by position desc limit 1',
