@@ -4,6 +4,8 @@
 export type { OperationInput, OperationName } from './catalogue.ts'
 export { OPERATIONS, PUBLIC_OPERATIONS } from './catalogue.ts'
 export { describe, misfit } from './check.ts'
+export type { TypedKind } from './command-form.ts'
+export { isNullable, typedKind, withoutNull } from './command-form.ts'
 export { COMMAND_ROLES, rolesForCommand } from './command-roles.ts'
 export { openApiDocument } from './openapi.ts'
 export type { FigureMove, FigureRange, Figures, QueueLines } from './figures.ts'

@@ -1,6 +1,7 @@
 /**
  * What an operation of the catalogue is: everything that the server, its documents and other clients need to know of it.
  */
+import { jsonProperties, renamedOptions } from './command-form.ts'
 import type { JsonSchema, SchemaOf, TypeOf } from './schema.ts'
 
 /**
@@ -52,6 +53,8 @@ export interface CommandTerms {
   readonly positional: readonly string[]
   /** Options that are called otherwise, by the property. */
   readonly options: Readonly<Record<string, string>>
+  /** Properties that take JSON. */
+  readonly json: readonly string[]
   /** It destroys something, or touches many jobs: the command asks on a terminal, and wants `--yes` without one. */
   readonly asks: boolean
 }
@@ -83,7 +86,8 @@ export interface Operation<I = unknown, O = unknown> {
 }
 
 /** What may be left out is the same for most. */
-type GivenCommand = Pick<CommandTerms, 'words' | 'summary'> & Partial<CommandTerms>
+type GivenCommand = Pick<CommandTerms, 'words' | 'summary'> &
+  Partial<Pick<CommandTerms, 'positional' | 'options' | 'asks'>>
 
 /** As the catalogue writes it down: what can be left out is most often the same. */
 interface OperationTerms<I extends JsonSchema, O extends JsonSchema> {
@@ -115,8 +119,13 @@ export function operation<I extends JsonSchema, O extends JsonSchema>(
     kind,
     changes,
     errors,
-    command: 'none' in command ? command : { positional: [], options: {}, asks: false, ...command },
+    command: 'none' in command ? command : commandTerms(command, terms.input),
   }
+}
+
+function commandTerms(command: GivenCommand, input: JsonSchema): CommandTerms {
+  const options = { ...renamedOptions(input), ...command.options }
+  return { positional: [], asks: false, ...command, options, json: jsonProperties(input) }
 }
 
 export type InputOf<P> = P extends Unnamed<infer I, unknown> ? I : never

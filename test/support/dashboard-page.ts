@@ -4,7 +4,7 @@
  */
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import type { Browser, Page } from 'playwright-core'
+import type { Browser, Locator, Page } from 'playwright-core'
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
@@ -42,6 +42,11 @@ export async function openPage(
       await page.locator('main .none', { hasText: 'Loading' }).waitFor({ state: 'detached' })
     },
   }
+}
+
+/** Of the dialog of an action: it is called what it does. */
+export function submitButton(page: Page): Locator {
+  return page.locator('dialog button[type=submit]')
 }
 
 /** `rules`: only these. */

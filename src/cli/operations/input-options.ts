@@ -1,24 +1,11 @@
 /**
  * The arguments and options of an operation's command, from the schema of its input, and the input from what was typed.
  */
-import { LATEST_TIME_MS } from '../../kernel/index.ts'
-import type { CommandTerms, JsonSchema, Operation } from '../../protocol/index.ts'
-import { misfit } from '../../protocol/index.ts'
+import type { CommandTerms, JsonSchema, Operation, TypedKind } from '../../protocol/index.ts'
+import { isNullable, misfit, typedKind, withoutNull } from '../../protocol/index.ts'
 import type { ArgumentTerms, OptionTerms } from '../command.ts'
 import { WrongUsage } from '../failure.ts'
 import { durationFrom, flagOf, jsonFrom, timeFrom } from '../option-values.ts'
-
-/** How a property is typed. */
-type TypedKind =
-  | 'text'
-  | 'choice'
-  | 'whole'
-  | 'flag'
-  | 'list'
-  | 'time'
-  | 'duration'
-  | 'rate'
-  | 'json'
 
 export interface CommandInput {
   readonly arguments: readonly ArgumentTerms[]
@@ -27,33 +14,6 @@ export interface CommandInput {
 
 /** Written for a value that may be null. */
 const NONE = 'none'
-
-function isNullable({ anyOf = [] }: JsonSchema): boolean {
-  return anyOf.some(({ type }) => type === 'null')
-}
-
-/** Without the null that it may be. */
-function within(schema: JsonSchema): JsonSchema {
-  if (!isNullable(schema)) return schema
-  const others = (schema.anyOf ?? []).filter(({ type }) => type !== 'null')
-  return others.length === 1 ? (others[0] as JsonSchema) : { ...schema, anyOf: others }
-}
-
-function kindOf(given: JsonSchema): TypedKind {
-  const schema = within(given)
-  const { type, enum: values, maximum, anyOf, properties } = schema
-  if (anyOf !== undefined) {
-    const types = new Set(anyOf.map((one) => one.type))
-    return types.has('string') && types.has('integer') ? 'duration' : 'json'
-  }
-  if (values !== undefined) return 'choice'
-  if (type === 'integer') return maximum === LATEST_TIME_MS ? 'time' : 'whole'
-  if (type === 'boolean') return 'flag'
-  if (type === 'string') return 'text'
-  if (type === 'array' && schema.items?.type === 'string') return 'list'
-  if (type === 'object' && Object.keys(properties ?? {}).join() === 'count,per') return 'rate'
-  return 'json'
-}
 
 const PLACEHOLDERS: Readonly<Record<Exclude<TypedKind, 'flag'>, string>> = {
   text: '<text>',
@@ -88,11 +48,8 @@ function nameInWords(name: string): string {
   return capital(name.replaceAll(/[A-Z]/g, (one) => ` ${one.toLowerCase()}`))
 }
 
-/** Options of every command have these names already. */
-const RENAMED: Readonly<Record<string, string>> = { version: 'jobVersion', output: 'result' }
-
 function optionName(terms: CommandTerms, property: string): string {
-  return terms.options[property] ?? RENAMED[property] ?? property
+  return terms.options[property] ?? property
 }
 
 export function flagFor(terms: CommandTerms, property: string): string {
@@ -121,8 +78,8 @@ function isTimeToCome({ changes }: Operation, property: string): boolean {
 }
 
 function optionOf(flag: string, name: string, schema: JsonSchema, isToCome: boolean): OptionTerms {
-  const kind = kindOf(schema)
-  const values = within(schema).enum
+  const kind = typedKind(schema)
+  const values = withoutNull(schema).enum
   const meaning = isToCome ? TIME_TO_COME : meaningOf(schema)
   return {
     flags: kind === 'flag' ? flag : `${flag} ${PLACEHOLDERS[kind]}`,
@@ -142,7 +99,7 @@ function argumentSays(name: string, schema: JsonSchema): string {
 function valueOf(schema: JsonSchema, given: unknown, what: string, isToCome: boolean): unknown {
   if (typeof given !== 'string') return given
   if (given === NONE && isNullable(schema)) return null
-  switch (kindOf(schema)) {
+  switch (typedKind(schema)) {
     case 'whole':
       return numberOf(given, what)
     case 'time':

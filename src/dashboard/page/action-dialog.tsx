@@ -3,33 +3,54 @@
  */
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { BulkReport } from '../../engine/index.ts'
+import type { OperationName } from '../../protocol/index.ts'
 import type { Action, ActionField, Filled } from './action.ts'
-import { action, announcement, fieldsOf, fieldValues, rateIn } from './action.ts'
+import { action, announcement, FieldProblem, fieldsOf, fieldValues, rateIn } from './action.ts'
 import type { InJson } from './api.ts'
-import { call, follow, messageOf, NotReached } from './api.ts'
+import { call, follow, isConnected, messageOf, NotReached } from './api.ts'
+import { afterDelay } from './clock.ts'
 import { commandLine } from './command-line.ts'
 import { countText } from './duration-text.ts'
 import { changes } from './live.ts'
 import { CopyButton, JobLink, Problem } from './parts.tsx'
-import { line, seen } from './safe-text.ts'
-import { actorName, keepName, may, reader } from './session.ts'
+import { route } from './route.ts'
+import { label as cut, line, seen } from './safe-text.ts'
+import { actorName, keepName, reader } from './session.ts'
+
+const TITLE_CHARS = 60
 
 export function ActionDialog() {
   const current = action.value
+  const place = route.value
+  // What it is about is no longer on the page.
+  useEffect(
+    () => () => {
+      action.value = null
+    },
+    [place],
+  )
   return current === null ? null : <OpenDialog key={current.title} of={current} />
+}
+
+/** What was filled in. Throws `FieldProblem` as long as it is wrong, or not enough. */
+function valuesOf(of: Action, filled: Filled): Record<string, unknown> {
+  const values = fieldValues(fieldsOf(of, filled), filled)
+  const lack = of.lacks?.(values) ?? null
+  if (lack !== null) throw new FieldProblem(lack)
+  return values
 }
 
 /** The input of the operation: what the action says, what was filled in, who, and why. */
 function inputOf(of: Action, filled: Filled): Record<string, unknown> {
-  const { rate, ...fields } = fieldValues(fieldsOf(of, filled), filled)
+  const { rate, ...fields } = valuesOf(of, filled)
   const reason = (filled['reason'] ?? '').trim()
   const by = actorName.value.trim()
   return {
     ...of.input,
     ...fields,
     ...(rate === undefined ? {} : { rate: rateIn(rate as string) }),
-    ...(of.isPlain === true || by === '' ? {} : { by }),
-    ...(of.isPlain === true || reason === '' ? {} : { reason }),
+    ...(by === '' ? {} : { by }),
+    ...(reason === '' ? {} : { reason }),
   }
 }
 
@@ -39,31 +60,40 @@ function OpenDialog({ of }: { readonly of: Action }) {
   const [problem, setProblem] = useState<string | null>(null)
   const [report, setReport] = useState<InJson<BulkReport> | null>(null)
   const [isBusy, setIsBusy] = useState(false)
-  /** How many jobs the preview found. */
-  const [total, setTotal] = useState<number | null>(null)
+  const forecast = useForecast(of, filled)
   const stop = useRef(new AbortController())
-  // AFTER the event that asked for it is over: the same press of Enter must not send the form.
-  useEffect(() => dialog.current?.showModal(), [])
+  useEffect(() => {
+    // AFTER the event that asked for it is over: the same press of Enter must not send the form.
+    dialog.current?.showModal()
+    return () => stop.current.abort()
+  }, [])
   // At once: that it is closed is told later, when the reader may have begun something else.
-  const leave = (event: Event): void => {
-    event.preventDefault()
-    stop.current.abort()
+  const close = (): void => {
+    // Closed, it gives the focus back to where the reader was.
     dialog.current?.close()
     action.value = null
   }
+  const leave = (event: Event): void => {
+    event.preventDefault()
+    close()
+  }
   const fill = (name: string, value: string): void =>
     setFilled((was) => ({ ...was, [name]: value }))
+  /** The reader may have left it, and begun another. */
+  const isOpen = (): boolean => action.value === of
   const run = async (): Promise<void> => {
     setProblem(null)
     setIsBusy(true)
     try {
-      await perform(of, inputOf(of, filled), setReport, stop.current.signal)
-      // Closed, it gives the focus back to where the reader was.
-      dialog.current?.close()
-      action.value = null
+      const answer = await perform(of, inputOf(of, filled), setReport, stop.current.signal)
+      if (isOpen()) {
+        close()
+        of.onDone?.(answer)
+      }
     } catch (error) {
-      const isOpen = error instanceof NotReached
-      setProblem(isOpen ? `${error.message} It may have been done, or not.` : messageOf(error))
+      const why = problemText(error, forecast.report?.matched ?? null)
+      if (isOpen()) setProblem(why)
+      else announcement.value = `${of.title}: ${why}`
     }
     setIsBusy(false)
     changes.value += 1
@@ -85,25 +115,37 @@ function OpenDialog({ of }: { readonly of: Action }) {
       >
         <h2 id="action-title">{seen(of.title)}</h2>
         <p>{of.says}</p>
-        {of.preview !== undefined && <Preview of={of} filled={filled} onTotal={setTotal} />}
+        {of.preview !== undefined && <Preview of={forecast} filter={of.preview.filter} />}
         {fieldsOf(of, filled).map((field) => (
           <FieldInput key={field.name} field={field} filled={filled} fill={fill} />
         ))}
-        {of.isPlain !== true && <WhoAndWhy filled={filled} fill={fill} />}
+        <WhoAndWhy filled={filled} fill={fill} />
         <CommandOf of={of} filled={filled} />
-        {report !== null && <Progress report={report} total={total} />}
+        {report !== null && <Progress report={report} total={forecast.report?.matched ?? null} />}
         <Problem problem={problem} />
         <div class="buttons">
           <button type="button" onClick={leave}>
-            {isBusy && of.progress !== undefined ? 'Stop here' : 'Leave it'}
+            {isBusy && of.progress !== undefined ? 'Stop here' : 'Back'}
           </button>
-          <button type="submit" class={of.isGrave === true ? 'grave' : 'main'} disabled={isBusy}>
-            {isBusy ? 'Working…' : 'Do it'}
+          <button
+            type="submit"
+            class={of.isGrave === true ? 'grave' : 'main'}
+            disabled={isBusy || !forecast.isReady}
+          >
+            {isBusy ? 'Working…' : cut(of.title, TITLE_CHARS)}
           </button>
         </div>
       </form>
     </dialog>
   )
+}
+
+/** `total`: how many jobs were meant; null: it is not known. */
+function problemText(error: unknown, total: number | null): string {
+  if (error instanceof NotReached) return `${error.message} It may have been done, or not.`
+  if (!(error instanceof Stopped)) return messageOf(error)
+  const of = total === null ? '' : ` of ${countText(total)}`
+  return `It stopped before its end, at ${countText(error.done)}${of} jobs or a few more. What was done stays, the rest is as it was.`
 }
 
 /** The server tells of those that it has come to: how many there are, the preview knew. */
@@ -135,17 +177,49 @@ async function perform(
   input: Record<string, unknown>,
   onReport: (report: InJson<BulkReport>) => void,
   ended: AbortSignal,
-): Promise<void> {
+): Promise<unknown> {
   const answer =
     of.progress === undefined
       ? await call(of.operation, input as never)
-      : await follow<InJson<BulkReport>>(of.progress, input, onReport, ended)
+      : await followToEnd(of.progress, input, onReport, ended)
   if (of.progress !== undefined && ended.aborted) {
     announcement.value = `${of.title}: stopped. What was done stays, the rest is as it was.`
-    return
+    return answer
   }
   announcement.value = `${of.title}: ${doneText(answer)}`
-  of.onDone?.(answer)
+  return answer
+}
+
+type BulkEvent = InJson<BulkReport> & { readonly isLast: boolean }
+
+/** The server stops when it notices that the page is gone, a little later than what it told last. */
+async function followToEnd(
+  name: OperationName,
+  input: Record<string, unknown>,
+  onReport: (report: InJson<BulkReport>) => void,
+  ended: AbortSignal,
+): Promise<BulkEvent | null> {
+  let told: BulkEvent | null = null
+  const onEvent = (event: BulkEvent): void => {
+    told = event
+    onReport(event)
+  }
+  const last = await follow<BulkEvent>(name, input, onEvent, ended).catch((error: unknown) => {
+    if (!(error instanceof NotReached) || told === null) throw error
+    return told
+  })
+  if (ended.aborted || (last?.isLast === true && last.isComplete)) return last
+  throw new Stopped(last?.done ?? 0)
+}
+
+/** It was begun, and did not come to its end. */
+class Stopped extends Error {
+  readonly done: number
+
+  constructor(done: number) {
+    super('It was cut.')
+    this.done = done
+  }
 }
 
 function doneText(answer: unknown): string {
@@ -193,20 +267,6 @@ export function FieldInput({ field, filled, fill }: FieldProps) {
   const value = filled[name] ?? field.value ?? ''
   const onInput = (event: { currentTarget: { value: string } }): void =>
     fill(name, event.currentTarget.value)
-  if (kind === 'flag') {
-    return (
-      <label class="flag">
-        <input
-          type="checkbox"
-          name={name}
-          checked={value === 'true'}
-          onChange={(event) => fill(name, String(event.currentTarget.checked))}
-        />{' '}
-        {seen(label)}
-        {hint !== undefined && <small>{seen(hint)}</small>}
-      </label>
-    )
-  }
   const common = { name, value, onInput, autoComplete: 'off' } as const
   return (
     <label>
@@ -230,43 +290,61 @@ export function FieldInput({ field, filled, fill }: FieldProps) {
   )
 }
 
-/** How many jobs it would be done to, by asking for it dry. */
-function Preview({
-  of,
-  filled,
-  onTotal,
-}: {
-  readonly of: Action
-  readonly filled: Filled
-  readonly onTotal: (total: number) => void
-}) {
-  const [report, setReport] = useState<InJson<BulkReport> | null>(null)
-  const [becomes, setBecomes] = useState<readonly string[]>([])
-  const [problem, setProblem] = useState<string | null>(null)
+interface Forecast {
+  /** Of what was filled in. Null: nothing is known yet. */
+  readonly asked: string | null
+  readonly report: InJson<BulkReport> | null
+  readonly becomes: readonly string[]
+  readonly problem: string | null
+  /** It was not asked: what is filled in is wrong, or not enough. */
+  readonly isUnfinished: boolean
+}
+
+const NOTHING_YET: Forecast = {
+  asked: null,
+  report: null,
+  becomes: [],
+  problem: null,
+  isUnfinished: false,
+}
+/** While the reader types. */
+const TYPING_MS = 200
+
+/** What it would do as it is filled in, by asking for it dry. Ready: it may be done, and the reader has seen to what. */
+function useForecast(of: Action, filled: Filled): Forecast & { readonly isReady: boolean } {
+  const [forecast, setForecast] = useState(NOTHING_YET)
   const { preview } = of
-  const rest = JSON.stringify({ ...filled, reason: '', rate: '' })
+  const asked = JSON.stringify({ ...filled, reason: '', rate: '' })
+  const look = async (ended: AbortSignal): Promise<void> => {
+    if (preview === undefined) return
+    try {
+      const input = { ...preview.input, ...valuesOf(of, JSON.parse(asked) as Filled) }
+      const report = await call(preview.operation, input as never, ended)
+      const becomes = (await preview.changes?.(ended)) ?? []
+      setForecast({ asked, report, becomes, problem: null, isUnfinished: false })
+    } catch (error) {
+      if (ended.aborted) return
+      const isUnfinished = error instanceof FieldProblem
+      setForecast({ ...NOTHING_YET, asked, problem: messageOf(error), isUnfinished })
+    }
+  }
   useEffect(() => {
-    if (preview === undefined || !may(preview.operation)) return
     const ended = new AbortController()
-    void (async () => {
-      try {
-        const asked = JSON.parse(rest) as Filled
-        const fields = fieldValues(
-          fieldsOf(of, asked).filter(({ name }) => name !== 'rate'),
-          asked,
-        )
-        const input = { ...preview.input, ...fields }
-        const found = await call(preview.operation, input as never, ended.signal)
-        setBecomes((await preview.changes?.(ended.signal)) ?? [])
-        setReport(found)
-        onTotal(found.matched)
-        setProblem(null)
-      } catch (error) {
-        if (!ended.signal.aborted) setProblem(messageOf(error))
-      }
-    })()
-    return () => ended.abort()
-  }, [preview, rest])
+    const stop = afterDelay(forecast.asked === null ? 0 : TYPING_MS, () => void look(ended.signal))
+    return () => {
+      stop()
+      ended.abort()
+    }
+    // Asked anew when the server is there again.
+  }, [preview, asked, isConnected.value])
+  const isKnown = forecast.asked === asked && forecast.problem === null
+  return { ...forecast, isReady: preview === undefined || isKnown }
+}
+
+/** How many jobs it would be done to. */
+function Preview({ of, filter }: { readonly of: Forecast; readonly filter: string | undefined }) {
+  const { report, becomes, problem, isUnfinished } = of
+  if (problem !== null && isUnfinished) return <p role="status">{seen(problem)}</p>
   if (problem !== null) return <Problem problem={problem} />
   if (report === null) return <p class="none">Looking what it would do…</p>
   return (
@@ -274,10 +352,10 @@ function Preview({
       <p>
         {!report.isComplete && 'More than '}
         <strong>{countText(report.matched)}</strong> jobs match
-        {preview?.filter !== undefined && preview.filter !== '' && (
+        {filter !== undefined && filter !== '' && (
           <>
             {' '}
-            <code>{line(preview.filter, 300)}</code>
+            <code>{line(filter, 300)}</code>
           </>
         )}
         {report.left > 0 && `; ${countText(report.left)} of them would be left as they are`}.

@@ -9,11 +9,9 @@ import type { OperationName } from '../../protocol/index.ts'
 export interface ActionField {
   readonly name: string
   readonly label: string
-  /** A text, a JSON value, a whole number, a flag, or one of some. */
-  readonly kind: 'text' | 'json' | 'number' | 'flag' | readonly string[]
+  /** A text, a JSON value, a whole number, or one of some. */
+  readonly kind: 'text' | 'json' | 'number' | readonly string[]
   readonly value?: string
-  /** Left empty, it is not sent; with this, it is sent as null. */
-  readonly emptyIsNull?: boolean
   /** Left as it is, it is not sent. */
   readonly isEdited?: true
   /** It is a property of this object, under this name. */
@@ -32,6 +30,8 @@ export interface Action {
   readonly input: Readonly<Record<string, unknown>>
   /** They may depend on what was filled in. */
   readonly fields?: readonly ActionField[] | ((filled: Filled) => readonly ActionField[])
+  /** What is still to be filled in, BEFORE it can be done; null: nothing. */
+  readonly lacks?: (values: Readonly<Record<string, unknown>>) => string | null
   /** It destroys something, or touches many jobs. */
   readonly isGrave?: boolean
   /** It is for many jobs: a preview says how many BEFORE it is done. */
@@ -45,8 +45,7 @@ export interface Action {
   }
   /** Events of this operation tell how far it is. */
   readonly progress?: OperationName
-  /** It takes no `by` and `reason`. */
-  readonly isPlain?: boolean
+  /** If its dialog is still open then. */
   readonly onDone?: (answer: unknown) => void
 }
 
@@ -62,6 +61,14 @@ export function fieldsOf({ fields = [] }: Action, filled: Filled): readonly Acti
 
 export class FieldProblem extends Error {}
 
+/** Of an action on many jobs. */
+export const RATE_FIELD: ActionField = {
+  name: 'rate',
+  label: 'Rate',
+  kind: 'text',
+  hint: 'Such as 10/s. Empty: as quickly as possible.',
+}
+
 /** What was filled in, as the operation takes it. */
 export function fieldValues(
   fields: readonly ActionField[],
@@ -71,10 +78,7 @@ export function fieldValues(
   const objects = new Map<string, [name: string, value: unknown][]>()
   for (const field of fields) {
     const text = (given[field.name] ?? field.value ?? '').trim()
-    if (text === '') {
-      if (field.emptyIsNull === true) values[field.name] = null
-      continue
-    }
+    if (text === '') continue
     if (field.isEdited === true && text === field.value?.trim()) continue
     const value = fieldValue(field, text)
     const { within } = field
@@ -86,7 +90,6 @@ export function fieldValues(
 }
 
 function fieldValue({ kind, label }: ActionField, text: string): unknown {
-  if (kind === 'flag') return text === 'true'
   if (kind === 'number') {
     if (/^-?\d+$/.test(text)) return Number(text)
     throw new FieldProblem(`${label} is a whole number.`)

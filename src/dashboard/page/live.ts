@@ -27,7 +27,6 @@ export interface Live<T> {
   readonly data: T | null
   /** Why the newest question has no answer; null: it has one. */
   readonly problem: string | null
-  readonly refresh: () => void
 }
 
 /** The question is asked anew at once when `key` changes. */
@@ -45,7 +44,6 @@ export function useLive<T>(
   })
   const newest = useRef(ask)
   newest.current = ask
-  const loop = useRef<AskLoop | null>(null)
   useEffect(() => {
     const own = new AskLoop(pauseMs, async (ended) => {
       try {
@@ -58,14 +56,12 @@ export function useLive<T>(
         throw error
       }
     })
-    loop.current = own
     return () => own.stop()
   }, [key, pauseMs])
   const isOwn = state.key === key
   return {
     data: isOwn ? state.data : null,
     problem: isOwn ? state.problem : null,
-    refresh: () => loop.current?.now(),
   }
 }
 

@@ -12,7 +12,12 @@ import { startBrowser } from '../../support/browser.ts'
 import type { BuiltDashboard, ServedDashboard } from '../../support/dashboard.ts'
 import { builtDashboard } from '../../support/dashboard.ts'
 import type { OpenedPage } from '../../support/dashboard-page.ts'
-import { OF_A_PHONE, openPage as openPageIn, seriousFaults } from '../../support/dashboard-page.ts'
+import {
+  OF_A_PHONE,
+  openPage as openPageIn,
+  seriousFaults,
+  submitButton,
+} from '../../support/dashboard-page.ts'
 import type { Shop } from './shop.ts'
 import { HOSTILE, mail, note, openShop, refund } from './shop.ts'
 
@@ -203,7 +208,7 @@ describe('actions of the dashboard', () => {
     expect(await asked.result()).toEqual({ ok: true })
     await go('queues')
     await page.getByRole('button', { name: 'Resume queue letters' }).click()
-    await page.getByRole('button', { name: 'Do it' }).click()
+    await submitButton(page).click()
     await page.getByRole('button', { name: 'Pause queue letters' }).waitFor()
     expect((await pawl.queue('letters')).pausedAt).toBe(null)
     await go('quarantine')
@@ -213,7 +218,7 @@ describe('actions of the dashboard', () => {
     await preview.getByText('jobs match').waitFor()
     const matched = Number(await preview.locator('strong').textContent())
     const { states } = await pawl.counts({ type: mail.name })
-    await page.getByRole('button', { name: 'Do it' }).click()
+    await submitButton(page).click()
     await page.getByText(`done to ${matched} of ${matched} jobs`).waitFor()
     expect((await pawl.counts({ type: mail.name })).states.QUARANTINED).toBe(
       states.QUARANTINED - matched,
@@ -231,7 +236,7 @@ describe('actions of the dashboard', () => {
     await go('jobs?tag=bulk')
     await page.getByRole('button', { name: 'Cancel…' }).click()
     await page.locator('.preview', { hasText: '2 jobs match' }).waitFor()
-    await page.getByRole('button', { name: 'Do it' }).click()
+    await submitButton(page).click()
     await page.getByText('done to 2 of 2 jobs').waitFor()
     expect((await pawl.counts({ tag: 'bulk' })).states.FAILED).toBe(2)
     await page.close()

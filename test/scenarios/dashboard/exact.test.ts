@@ -13,7 +13,11 @@ import { startBrowser } from '../../support/browser.ts'
 import type { BuiltDashboard, ServedDashboard } from '../../support/dashboard.ts'
 import { builtDashboard } from '../../support/dashboard.ts'
 import type { OpenedPage } from '../../support/dashboard-page.ts'
-import { openPage as openPageIn, seriousFaults } from '../../support/dashboard-page.ts'
+import {
+  openPage as openPageIn,
+  seriousFaults,
+  submitButton,
+} from '../../support/dashboard-page.ts'
 import { removedFolder } from '../../support/engines.ts'
 import {
   EXACT,
@@ -124,7 +128,7 @@ it('an edit begins from what is recorded; a number that would be sent as another
   await input.fill(edited)
   const asked: string[] = []
   page.on('request', (request) => asked.push(request.method()))
-  await page.getByRole('button', { name: 'Do it' }).click()
+  await submitButton(page).click()
   const problem = page.getByRole('alert')
   await problem
     .getByText(
@@ -137,7 +141,7 @@ it('an edit begins from what is recorded; a number that would be sent as another
   expect(await seriousFaults(page)).toEqual([])
   // Left as it is, what is recorded stays: it is not sent.
   await input.fill(SHOWN)
-  await page.getByRole('button', { name: 'Do it' }).click()
+  await submitButton(page).click()
   await page.getByRole('dialog').waitFor({ state: 'detached' })
   await expect.poll(async () => (await pawl.get(dead))?.state).not.toBe('QUARANTINED')
   expect((await pawl.get(dead))?.exact?.input).toBe(EXACT.input)
@@ -152,10 +156,10 @@ it('a job is run again with another input whose numbers are texts, and from the 
   const input = page.getByRole('dialog').getByLabel('Another input')
   expect(await input.inputValue()).toBe(SHOWN)
   await input.fill(`{"id":"${LARGE}","of":${LARGEST}}`)
-  await page.getByRole('button', { name: 'Do it' }).click()
+  await submitButton(page).click()
   await page.getByRole('alert').getByText(`${LARGEST} at \`of\``).waitFor()
   await input.fill(`{"id":"${LARGE}"}`)
-  await page.getByRole('button', { name: 'Do it' }).click()
+  await submitButton(page).click()
   await page.waitForURL((url) => !url.hash.includes(done))
   const { jobs } = await pawl.list({ type: 'exact', order: 'newest', limit: 1 })
   expect((await pawl.get(jobs[0]?.id as string))?.input).toEqual({ id: LARGE })
@@ -220,7 +224,7 @@ it('texts of any characters are shown so that each can be told from others, and 
   expect(text).toContain('"half \\ud800 nul \\u0000": "half \\ud800 nul \\u0000"')
   await page.getByRole('button', { name: 'Cancel…' }).click()
   await page.getByLabel('Reason').fill('odd')
-  await page.getByRole('button', { name: 'Do it' }).click()
+  await submitButton(page).click()
   await expect.poll(async () => (await pawl.get(`id ${odd}`))?.state).toBe('FAILED')
   expect(faults).toEqual([])
   await page.close()

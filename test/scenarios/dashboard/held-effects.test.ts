@@ -10,7 +10,7 @@ import { startBrowser } from '../../support/browser.ts'
 import type { BuiltDashboard, ServedDashboard } from '../../support/dashboard.ts'
 import { builtDashboard } from '../../support/dashboard.ts'
 import type { OpenedPage } from '../../support/dashboard-page.ts'
-import { OF_A_PHONE, openPage, seriousFaults } from '../../support/dashboard-page.ts'
+import { OF_A_PHONE, openPage, seriousFaults, submitButton } from '../../support/dashboard-page.ts'
 import { deferred } from '../../support/engines.ts'
 
 const OTHERS = 150
@@ -154,7 +154,7 @@ it('stand on top of the quarantine, and are resolved there: it happened, or it r
   await dialog.getByText('if it did happen, it happens twice').waitFor()
   await dialog.getByLabel('Your name').fill('ada')
   await dialog.getByLabel('Reason').fill('the bank has no such charge')
-  await dialog.getByRole('button', { name: 'Do it' }).click()
+  await submitButton(page).click()
   await card(again.id).waitFor({ state: 'detached' })
   expect(await again.result({ timeout: '20s' })).toBe(2)
   expect(charges.filter((one) => one === 2)).toHaveLength(2)
@@ -169,13 +169,13 @@ it('stand on top of the quarantine, and are resolved there: it happened, or it r
       .getByRole('button', { name: /^It happened: charge/ })
       .first()
       .click()
-    await dialog.getByRole('button', { name: 'Do it' }).click()
+    await submitButton(page).click()
     await expect.poll(() => card(many.id).locator('li').count()).toBe(left)
   }
   expect(charges.filter((one) => one === 3)).toHaveLength(1)
   await page.getByText('1 job has an effect').waitFor()
   await page.getByRole('button', { name: /^It happened: charge/ }).click()
-  await dialog.getByRole('button', { name: 'Do it' }).click()
+  await submitButton(page).click()
   await page
     .getByRole('heading', { name: 'What became of these effects?' })
     .waitFor({ state: 'detached' })

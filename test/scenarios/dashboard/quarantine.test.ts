@@ -9,7 +9,7 @@ import { startBrowser } from '../../support/browser.ts'
 import type { BuiltDashboard, ServedDashboard } from '../../support/dashboard.ts'
 import { builtDashboard } from '../../support/dashboard.ts'
 import type { OpenedPage } from '../../support/dashboard-page.ts'
-import { openPage, seriousFaults } from '../../support/dashboard-page.ts'
+import { openPage, seriousFaults, submitButton } from '../../support/dashboard-page.ts'
 
 const VIEWER = 'viewer-0123456789abcdef'
 
@@ -89,13 +89,13 @@ it('edits the input of a job, and retries it', async () => {
   const input = page.getByRole('dialog').getByLabel('Input')
   expect(JSON.parse(await input.inputValue())).toEqual({ to: 'a0@two.example' })
   await input.fill('{"to": ')
-  await page.getByRole('button', { name: 'Do it' }).click()
+  await submitButton(page).click()
   await page.getByText('Input is no JSON').waitFor()
   await input.fill('{"to": "a0@fixed.example"}')
   await page.getByLabel('Your name').fill('ada')
   await page.getByLabel('Reason').fill('a slip')
   expect(await seriousFaults(page)).toEqual([])
-  await page.getByRole('button', { name: 'Do it' }).click()
+  await submitButton(page).click()
   await group.waitFor({ state: 'detached' })
   expect(await pawl.handle(id, mail).result({ timeout: '20s' })).toBe('a0@fixed.example')
   const retried = (await pawl.history(id)).find(({ type }) => type === 'TaskRetried')
@@ -109,13 +109,35 @@ it('gives all of a group another input, after a dry run', async () => {
   const ids = await fail('three.example', 2)
   const group = groupOf(page, 'three.example')
   await group.getByRole('button', { name: 'Edit input…' }).click()
-  await page.locator('.preview', { hasText: '2 jobs match' }).waitFor()
+  await page.getByText('Write the input that each of them gets.').waitFor()
+  expect(await submitButton(page).isDisabled()).toBe(true)
   await page.getByLabel('Input of each').fill('{"to": "all@fixed.example"}')
-  await page.getByRole('button', { name: 'Do it' }).click()
+  await page.locator('.preview', { hasText: '2 jobs match' }).waitFor()
+  await submitButton(page).click()
   await page.getByText('done to 2 of 2 jobs').waitFor()
   for (const id of ids) {
     expect(await pawl.handle(id, mail).result({ timeout: '20s' })).toBe('all@fixed.example')
   }
+  await page.close()
+})
+
+it('gives a group another input at a rate, shows how far it is, and stops where it is told to', async () => {
+  const { page, faults } = await openQuarantine()
+  await fail('seven.example', 6)
+  const group = groupOf(page, 'seven.example')
+  await group.getByRole('button', { name: 'Edit input…' }).click()
+  await page.getByLabel('Input of each').fill('{"to": "some@fixed.example"}')
+  await page.getByLabel('Rate').fill('2/1s')
+  await submitButton(page).click()
+  await page.getByText(/^[1-5] of 6 are done/).waitFor()
+  await page.getByRole('button', { name: 'Stop here' }).click()
+  await page.getByText('What was done stays, the rest is as it was.').waitFor()
+  const { states } = await pawl.counts({ type: mail.name })
+  // Longer than its rate takes for all of them.
+  await new Promise((resolve) => setTimeout(resolve, 3_000))
+  expect((await pawl.counts({ type: mail.name })).states.QUARANTINED).toBe(states.QUARANTINED)
+  await group.getByRole('heading', { name: /^[1-5] ×/ }).waitFor()
+  expect(faults).toEqual([])
   await page.close()
 })
 
@@ -127,7 +149,7 @@ it('retries a group at a rate, shows how far it is, and stops where it is told t
   await group.getByRole('button', { name: 'Retry them…' }).click()
   await page.locator('.preview', { hasText: '6 jobs match' }).waitFor()
   await page.getByLabel('Rate').fill('2/1s')
-  await page.getByRole('button', { name: 'Do it' }).click()
+  await submitButton(page).click()
   await page.getByText(/^[1-5] of 6 are done/).waitFor()
   expect(await page.getByRole('progressbar').getAttribute('max')).toBe('6')
   await page.getByRole('button', { name: 'Stop here' }).click()
@@ -135,7 +157,7 @@ it('retries a group at a rate, shows how far it is, and stops where it is told t
   // Those that are left are still there, and are retried by another call.
   await group.getByRole('button', { name: 'Retry them…' }).click()
   await page.locator('.preview', { hasText: /[1-5] jobs match/ }).waitFor()
-  await page.getByRole('button', { name: 'Do it' }).click()
+  await submitButton(page).click()
   await group.waitFor({ state: 'detached' })
   for (const id of ids) await pawl.handle(id, mail).result({ timeout: '20s' })
   expect(faults).toEqual([])
@@ -147,7 +169,7 @@ it('discards all of it', async () => {
   const { page } = await openQuarantine()
   await page.getByRole('button', { name: 'Discard all…' }).click()
   await page.getByText('jobs match').waitFor()
-  await page.getByRole('button', { name: 'Do it' }).click()
+  await submitButton(page).click()
   await page.getByText('Nothing is in quarantine').waitFor()
   expect((await pawl.counts({ type: mail.name })).states.QUARANTINED).toBe(0)
   await page.close()

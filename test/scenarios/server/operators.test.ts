@@ -45,11 +45,14 @@ describe('many jobs over HTTP', () => {
     expect((await call('queues.list')).body['queues']).toMatchObject([{ name: 'later', states }])
     const seen = await events('bulk.events', { action: 'cancel', all: true, reason: 'a mistake' })
     expect(seen.at(-1)?.data).toMatchObject({ matched: 250, done: 250, isComplete: true })
+    expect(seen.map(({ data }) => data['isLast'])).toEqual(
+      seen.map((_, i) => i === seen.length - 1),
+    )
     expect((await call('counts')).body['states']).toEqual({ ...STATES, FAILED: 250 })
   })
 
   it('in quarantine are redriven, and given up, by what went wrong', async () => {
-    const { pawl, call } = await serverInFront()
+    const { pawl, call, events } = await serverInFront()
     const worker = pawl.work([fails])
     await pawl.submitMany(fails, [{}, {}, {}])
     await expect.poll(async () => (await call('quarantine.list')).body['jobs']).toHaveLength(3)
@@ -61,6 +64,11 @@ describe('many jobs over HTTP', () => {
     const ids = (dry.body['samples'] as string[]).slice(0, 1)
     expect((await call('quarantine.discard', { ids })).body).toMatchObject({ done: 1 })
     expect((await call('quarantine.redrive', { fingerprint })).body).toMatchObject({ done: 2 })
+    const again = pawl.work([fails])
+    await expect.poll(async () => (await call('quarantine.list')).body['jobs']).toHaveLength(2)
+    await again.stop()
+    const told = await events('quarantine.redrive.events', { fingerprint, input: 7 })
+    expect(told.at(-1)?.data).toMatchObject({ matched: 2, done: 2, isComplete: true })
     const unclear = await call('quarantine.discard')
     expect(unclear).toMatchObject({ status: 400, body: { code: 'InvalidDefinition' } })
   })

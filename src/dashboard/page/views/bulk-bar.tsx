@@ -3,7 +3,7 @@
  */
 import type { JobState } from '../../../kernel/index.ts'
 import type { Action, ActionField } from '../action.ts'
-import { action } from '../action.ts'
+import { action, RATE_FIELD } from '../action.ts'
 import { serverNow } from '../clock.ts'
 import { countText } from '../duration-text.ts'
 import type { RouteParameters } from '../route.ts'
@@ -11,7 +11,7 @@ import type { AskedJobs } from './filter-text.ts'
 import { filterIn, filterText } from './filter-text.ts'
 import { countsBy } from './job-counts.ts'
 
-interface BulkWords {
+interface BulkWords extends Pick<Action, 'lacks'> {
   readonly title: string
   readonly says: string
   /** What a job must be; others are passed over. */
@@ -21,6 +21,8 @@ interface BulkWords {
 }
 
 const OPEN = ['CREATED', 'QUEUED', 'RUNNING', 'SUSPENDED', 'RETRYING', 'QUARANTINED'] as const
+
+const TERMS_OF_RESCHEDULE: ReadonlySet<string> = new Set(['delay', 'toQueue', 'priority'])
 
 const BULK: Readonly<Record<string, BulkWords>> = {
   cancel: {
@@ -48,9 +50,13 @@ const BULK: Readonly<Record<string, BulkWords>> = {
     to: 'due then',
     fields: [
       { name: 'delay', label: 'Due in', kind: 'text', hint: 'Such as 0s, 5m, 2h.' },
-      { name: 'queue', label: 'Queue', kind: 'text' },
+      { name: 'toQueue', label: 'To queue', kind: 'text' },
       { name: 'priority', label: 'Priority', kind: 'number', hint: 'Higher is sooner.' },
     ],
+    lacks: (values) =>
+      Object.keys(values).some((name) => TERMS_OF_RESCHEDULE.has(name))
+        ? null
+        : 'Say when they are due, to which queue they go, or which priority they have.',
   },
   rerun: {
     title: 'Run again',
@@ -71,6 +77,7 @@ const BULK: Readonly<Record<string, BulkWords>> = {
         hint: 'Again: effects of such jobs happen once more. Empty: jobs with effects are left as they are.',
       },
     ],
+    lacks: ({ name }) => (name === undefined ? 'Give this run a name.' : null),
   },
 }
 
@@ -92,13 +99,13 @@ async function changesOf(
 
 function bulkAction(kind: string, parameters: RouteParameters): Action {
   const filter = filterIn(parameters, serverNow())
+  const text = filterText(parameters)
   const words = BULK[kind] as BulkWords
   const input = {
     action: kind,
     ...filter,
-    ...(Object.keys(filter).length === 0 ? { all: true } : {}),
+    ...(text === '' ? { all: true } : {}),
   }
-  const text = filterText(parameters)
   return {
     title: `${words.title} all jobs that match`,
     says: `${words.says} ${text === '' ? 'There is no filter: all jobs are meant.' : ''}`.trim(),
@@ -112,15 +119,8 @@ function bulkAction(kind: string, parameters: RouteParameters): Action {
       changes: (ended) => changesOf(words, filter, ended),
     },
     progress: 'bulk.events',
-    fields: [
-      ...(words.fields ?? []),
-      {
-        name: 'rate',
-        label: 'Rate',
-        kind: 'text',
-        hint: 'Such as 10/s. Empty: as quickly as possible.',
-      },
-    ],
+    fields: [...(words.fields ?? []), RATE_FIELD],
+    ...(words.lacks === undefined ? {} : { lacks: words.lacks }),
   }
 }
 

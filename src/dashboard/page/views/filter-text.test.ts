@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { FieldProblem } from '../action.ts'
-import { filterIn, filterText, partsIn, timeIn, typedFilter } from './filter-text.ts'
+import { filterFault, filterIn, filterText, partsIn, timeIn, typedFilter } from './filter-text.ts'
 
 const NOW = Date.parse('2026-11-18T15:00:00.000Z')
 
@@ -40,14 +40,25 @@ describe('a filter that is typed', () => {
     expect(typedFilter('019a-7').id).toBe('019a-7')
     expect(typedFilter('id:019a-7')).toEqual({ parameters: {}, id: '019a-7' })
     expect(typedFilter('"an odd id"').id).toBe('an odd id')
+    for (const id of ['order:17', 'Order:A:17', 'urn:x:', 'order:a,b']) {
+      expect(typedFilter(id)).toEqual({ parameters: {}, id })
+    }
+    expect(typedFilter('id:type:17').id).toBe('type:17')
+    expect(typedFilter('order:"a b"').id).toBe('order:a b')
   })
 
   it('says what is wrong with it', () => {
-    expect(wrong('colour:red')).toContain("'colour' is nothing")
     expect(wrong('state:GONE')).toContain('A state is one of CREATED')
     expect(wrong('since:tomorrowish')).toContain('is no time')
     expect(wrong('type:')).toBe('What type? Such as type:mail')
     expect(wrong('state:failed')).toBe('')
+  })
+
+  it('leaves out nothing of what is typed', () => {
+    expect(wrong('tag:small tag:x')).toBe('There are two of tag: jobs are filtered by one.')
+    expect(wrong('type:note someid')).toContain("'someid' is taken as the id of a job")
+    expect(wrong('colour:red type:note')).toContain('Jobs are filtered by state, type, queue')
+    expect(wrong('one two')).toContain('which stands alone')
   })
 
   it('knows where each part stands, for what completes it', () => {
@@ -74,8 +85,19 @@ describe('a filter that is typed', () => {
     expect(timeIn('2026-11-18T15:00:00.000Z', NOW)).toBe(NOW)
     expect(timeIn('2026-11-18', NOW)).toBe(new Date(2026, 10, 18).getTime())
     expect(timeIn('soon', NOW)).toBe(null)
+    expect(timeIn('1763500000000', NOW)).toBe(1_763_500_000_000)
     expect(
       filterIn({ type: 'mail', submittedFrom: '1h', order: 'oldest', after: '7' }, NOW),
     ).toEqual({ type: 'mail', submittedFrom: NOW - 3_600_000 })
+  })
+
+  it('is refused where a time in the address cannot be read, and drops no part', () => {
+    for (const time of ['yesterday', '2h ago', '9'.repeat(20)]) {
+      const parameters = { type: 'mail', completedBefore: time }
+      expect(() => filterIn(parameters, NOW)).toThrow(FieldProblem)
+      expect(filterFault(parameters)).toContain(`'${time}' is no time`)
+    }
+    expect(filterFault({ heldEffects: 'false' })).toContain('There is held-effects:true only')
+    expect(filterFault({ type: 'mail', completedBefore: '2h' })).toBe(null)
   })
 })

@@ -71,20 +71,28 @@ export function isWord(word: string): word is FilterWord {
   return Object.hasOwn(WORDS, word)
 }
 
-/** Throws `FieldProblem` for what is none. */
+/** Throws `FieldProblem` for what is none, and for what would be left out. */
 export function typedFilter(text: string): TypedFilter {
   const parameters: Record<string, string> = {}
-  let id = ''
-  for (const { word, value } of partsIn(text)) {
-    if (word === 'id' || word === '') id = value
-    else if (!isWord(word))
-      throw new FieldProblem(`'${word}' is nothing that jobs are filtered by.`)
+  const ids: string[] = []
+  for (const { word, value, from } of partsIn(text)) {
+    if (word === 'id' || word === '') ids.push(value)
+    // An id may have a colon in it.
+    else if (!isWord(word)) ids.push(`${text.slice(from, from + word.length)}:${value}`)
     else if (value === '')
       throw new FieldProblem(`What ${word}? Such as ${word}:${exampleOf(word)}`)
+    else if (WORDS[word] in parameters)
+      throw new FieldProblem(`There are two of ${word}: jobs are filtered by one.`)
     else {
       assertFits(word, value)
       parameters[WORDS[word]] = word === 'state' ? value.toUpperCase() : value
     }
+  }
+  const [id = '', ...others] = ids
+  if (others.length > 0 || (id !== '' && Object.keys(parameters).length > 0)) {
+    throw new FieldProblem(
+      `'${id}' is taken as the id of a job, which stands alone. Jobs are filtered by ${Object.keys(WORDS).join(', ')}.`,
+    )
   }
   // In one order, whatever the one in which they were typed: the same filter has one address.
   const ordered = Object.values(WORDS).filter((name) => name in parameters)
@@ -107,9 +115,7 @@ function assertFits(word: FilterWord, value: string): void {
   if (word === 'state' && !STATES.includes(value.toUpperCase())) {
     throw new FieldProblem(`A state is one of ${STATES.join(', ')}.`)
   }
-  if (TIMES.has(WORDS[word]) && timeIn(value, 0) === null) {
-    throw new FieldProblem(`'${value}' is no time: 30m, 2h, 7d, today, or 2026-11-18T15:00.`)
-  }
+  if (TIMES.has(WORDS[word])) timeOf(value, 0)
 }
 
 export interface FilterPart {
@@ -154,8 +160,19 @@ export function filterText(parameters: RouteParameters): string {
     .join(' ')
 }
 
-/** Milliseconds since 1970. `now`: what '1h' and 'today' are measured from. Null: it is no time. */
+/** As `timeIn`. Throws `FieldProblem` for what is no time. */
+function timeOf(text: string, now: number): number {
+  const time = timeIn(text, now)
+  if (time !== null) return Math.max(0, time)
+  throw new FieldProblem(`'${text}' is no time: 30m, 2h, 7d, today, or 2026-11-18T15:00.`)
+}
+
+/**
+ * Milliseconds since 1970, as which digits alone are read. `now`: what '1h' and 'today' are measured from. Null: it is no
+ * time.
+ */
 export function timeIn(text: string, now: number): number | null {
+  if (/^\d{1,15}$/.test(text)) return Number(text)
   if (text === 'today') return new Date(now).setHours(0, 0, 0, 0)
   const [, count, unit] = /^(\d{1,6})\s*([mhdw])$/.exec(text) ?? []
   if (count !== undefined) return now - Number(count) * (UNITS[unit as string] as number)
@@ -165,16 +182,29 @@ export function timeIn(text: string, now: number): number | null {
   return Number.isNaN(time) ? null : time
 }
 
-/** What stands in the address, as the server takes it. */
+/**
+ * What stands in the address, as the server takes it. Throws `FieldProblem` for a part that cannot be read: without it, other
+ * jobs would be meant.
+ */
 export function filterIn(parameters: RouteParameters, now: number): AskedJobs {
   const filter: Record<string, unknown> = {}
   for (const name of Object.values(WORDS)) {
     const value = parameters[name]
     if (value === undefined || value === '') continue
-    const time = TIMES.has(name) ? timeIn(value, now) : null
-    if (name === 'heldEffects') filter[name] = true
-    else if (!TIMES.has(name)) filter[name] = value
-    else if (time !== null) filter[name] = Math.max(0, time)
+    if (name === 'heldEffects') {
+      assertFits('held-effects', value)
+      filter[name] = true
+    } else filter[name] = TIMES.has(name) ? timeOf(value, now) : value
   }
   return filter
+}
+
+/** What is wrong with the filter in the address; null: nothing. */
+export function filterFault(parameters: RouteParameters): string | null {
+  try {
+    filterIn(parameters, 0)
+    return null
+  } catch (error) {
+    return (error as FieldProblem).message
+  }
 }

@@ -7,6 +7,7 @@ import { useEffect, useRef } from 'preact/hooks'
 import { JobLink, JsonBlock, Text, Time } from '../parts.tsx'
 import { line, seen } from '../safe-text.ts'
 import { seesPayloads } from '../session.ts'
+import { EffectList } from './effect-list.tsx'
 import { ErrorText } from './error-text.tsx'
 import type { ShownJob } from './job-actions.ts'
 import type { ShownHistory } from './job-timeline.ts'
@@ -67,7 +68,11 @@ export function JobPayloads({
         </Part>
       )}
       {waits.length > 0 && <WaitsPart job={job} />}
-      {effects.length > 0 && <EffectsPart job={job} />}
+      {effects.length > 0 && (
+        <Part name="Effects">
+          <EffectList effects={effects} />
+        </Part>
+      )}
       {steps.length > 0 && <StepsPart steps={steps} history={history} />}
       {streams.length > 0 && (
         <Part name="Streams">
@@ -154,21 +159,6 @@ function WaitsPart({ job: { waits } }: { readonly job: ShownJob }) {
                 , until <Time at={until} />
               </>
             )}
-          </li>
-        ))}
-      </ul>
-    </Part>
-  )
-}
-
-function EffectsPart({ job: { effects } }: { readonly job: ShownJob }) {
-  return (
-    <Part name="Effects">
-      <ul>
-        {effects.map(({ name, key, state, error }) => (
-          <li key={key}>
-            <Text text={name} /> <span class={`effect effect-${state}`}>{state}</span>{' '}
-            {error !== null && <Text text={`${error.code}: ${error.message}`} />}
           </li>
         ))}
       </ul>

@@ -247,7 +247,7 @@ function factsOf(job: ShownJob): readonly (readonly [name: string, value: Compon
     ['Due', job.startedAt === null ? time(job.dueAt) : null],
     ['Deadline', time(job.deadlineAt)],
     ['Began', time(job.startedAt)],
-    ['Over', time(job.completedAt)],
+    ['Ended', time(job.completedAt)],
     ['Promised by', link(job.parent)],
     ['Run again of', link(job.rerunOf)],
     ['Asked by', asked === null ? null : <Text text={`${asked.by}: ${asked.reason}`} />],

@@ -2,6 +2,8 @@
  * Jobs by a filter, which is kept in the address: a page at a time, newest or oldest first. What the store counts by itself
  * stands beside the states; nothing else is counted.
  */
+import type { RefObject } from 'preact'
+import { useEffect, useRef } from 'preact/hooks'
 import type { AnswerOf } from '../api.ts'
 import { call } from '../api.ts'
 import { serverNow } from '../clock.ts'
@@ -25,7 +27,7 @@ import { linkTo } from '../route.ts'
 import { may } from '../session.ts'
 import { BulkBar } from './bulk-bar.tsx'
 import { FilterBar } from './filter-bar.tsx'
-import { filterIn } from './filter-text.ts'
+import { filterFault, filterIn } from './filter-text.ts'
 import { countsBy } from './job-counts.ts'
 import { SavedViews } from './saved-views.tsx'
 
@@ -54,22 +56,50 @@ async function find(parameters: RouteParameters, ended: AbortSignal): Promise<Fo
 }
 
 export function JobsView({ parameters }: { readonly parameters: RouteParameters }) {
-  const key = JSON.stringify(parameters)
-  const { data, problem } = useLive(key, (ended) => find(parameters, ended))
+  const fault = filterFault(parameters)
   return (
     <>
       <SavedViews parameters={parameters} />
       <FilterBar parameters={parameters} />
+      {fault === null ? <FilteredJobs parameters={parameters} /> : <Problem problem={fault} />}
+    </>
+  )
+}
+
+function FilteredJobs({ parameters }: { readonly parameters: RouteParameters }) {
+  const key = JSON.stringify(parameters)
+  const { data, problem } = useLive(key, (ended) => find(parameters, ended))
+  const place = usePageFocus(parameters['after'], data !== null)
+  return (
+    <>
       <StateTabs parameters={parameters} counts={data?.counts ?? null} />
       {may('bulk.run') && <BulkBar parameters={parameters} />}
       <Problem problem={problem} />
-      {data === null ? (
-        problem === null && <Waiting />
-      ) : (
-        <Page data={data} parameters={parameters} />
-      )}
+      <div ref={place} role="group" aria-label="Page of jobs" tabIndex={-1}>
+        {data === null ? (
+          problem === null && <Waiting />
+        ) : (
+          <Page data={data} parameters={parameters} />
+        )}
+      </div>
     </>
   )
+}
+
+/** The link that led to another page goes with the page before: the focus is on the new one, AFTER it is there. */
+function usePageFocus(
+  after: string | undefined,
+  isThere: boolean,
+): RefObject<HTMLDivElement | null> {
+  const place = useRef<HTMLDivElement>(null)
+  const shown = useRef(after)
+  useEffect(() => {
+    if (!isThere || shown.current === after) return
+    shown.current = after
+    // It is taken from no field in which the reader types.
+    if (document.activeElement === document.body) place.current?.focus()
+  }, [after, isThere])
+  return place
 }
 
 function StateTabs({
@@ -126,7 +156,7 @@ function Page({
         <Table
           label="Jobs"
           cards="jobs"
-          columns={['Job', 'Type', 'State', 'Queue', 'Attempt', 'Submitted', 'Over', 'Error']}
+          columns={['Job', 'Type', 'State', 'Queue', 'Attempt', 'Submitted', 'Ended', 'Error']}
         >
           {jobs.map((one) => (
             <JobRow key={one.id} of={one} />
@@ -171,7 +201,7 @@ function JobRow({ of }: { readonly of: AnswerOf<'jobs.list'>['jobs'][number] }) 
       <Cell of="Submitted">
         <Time at={submittedAt} />
       </Cell>
-      <Cell of="Over">{completedAt === null ? '–' : <Time at={completedAt} />}</Cell>
+      <Cell of="Ended">{completedAt === null ? '–' : <Time at={completedAt} />}</Cell>
       <Cell of="Error">
         {error === null ? '–' : <Text text={`${error.code}: ${error.message}`} most={80} />}
       </Cell>

@@ -3,19 +3,19 @@
  * jobs of one are read when it is opened.
  */
 import { useState } from 'preact/hooks'
-import { KEPT_OR_NEW } from './job-actions.ts'
-import type { Action, ActionField } from '../action.ts'
-import { action } from '../action.ts'
+import type { Action } from '../action.ts'
+import { action, RATE_FIELD } from '../action.ts'
 import type { AnswerOf } from '../api.ts'
 import { call, messageOf } from '../api.ts'
 import { countText } from '../duration-text.ts'
 import { useLive } from '../live.ts'
-import { Cell, Empty, JobLink, Problem, Table, Text, Time, Waiting } from '../parts.tsx'
+import { Cell, Empty, JobLink, Problem, Row, Table, Text, Time, Waiting } from '../parts.tsx'
 import { linkTo } from '../route.ts'
 import { json } from '../safe-text.ts'
 import { may, seesPayloads } from '../session.ts'
 import type { SeenHeld } from './held-effects.tsx'
 import { HeldEffects, lookForHeld } from './held-effects.tsx'
+import { KEPT_OR_NEW } from './job-actions.ts'
 
 interface ErrorGroup {
   readonly fingerprint: string
@@ -140,13 +140,6 @@ function GroupCard({ group }: { readonly group: ErrorGroup }) {
   )
 }
 
-const RATE: ActionField = {
-  name: 'rate',
-  label: 'Rate',
-  kind: 'text',
-  hint: 'Such as 10/s. Empty: as quickly as possible.',
-}
-
 /** What is to be done to a group, or to all. */
 interface Selected {
   readonly fingerprint: string | null
@@ -182,7 +175,7 @@ function manyAction(kind: 'redrive' | 'discard', { fingerprint, count, title }: 
       count > MOST_DRY
         ? { operation: 'bulk.preview', input: filter }
         : { operation: `quarantine.${kind}`, input: dryRunOf(fingerprint) },
-    fields: [RATE],
+    fields: [RATE_FIELD],
   }
 }
 
@@ -196,10 +189,12 @@ function editAction({ fingerprint, title }: Selected): Action {
     title: `Edit the input of ${title}, and retry them`,
     says: 'Each gets this input in place of its own, and is tried again with a fresh budget.',
     operation: 'quarantine.redrive',
+    progress: 'quarantine.redrive.events',
     input: fingerprint === null ? { all: true } : { fingerprint },
     isGrave: true,
     preview: { operation: 'quarantine.redrive', input: dryRunOf(fingerprint) },
-    fields: [{ name: 'input', label: 'Input of each', kind: 'json', hint: 'JSON.' }, RATE],
+    fields: [{ name: 'input', label: 'Input of each', kind: 'json', hint: 'JSON.' }, RATE_FIELD],
+    lacks: ({ input }) => (input === undefined ? 'Write the input that each of them gets.' : null),
   }
 }
 
@@ -219,7 +214,7 @@ function Buttons({ of }: { readonly of: Selected }) {
           Retry {which}…
         </button>
       )}
-      {may('quarantine.redrive') && seesPayloads() && !isAll && (
+      {may('quarantine.redrive.events') && seesPayloads() && !isAll && (
         <button type="button" onClick={opening(editAction(of))}>
           Edit input…
         </button>
@@ -241,7 +236,7 @@ function Samples({ fingerprint }: { readonly fingerprint: string }) {
   return (
     <Table label="Some of the jobs" columns={['Job', 'Type', 'Submitted', 'Error', 'Actions']}>
       {data.jobs.map((one) => (
-        <tr role="row" key={one.id}>
+        <Row key={one.id}>
           <Cell of="Job">
             <JobLink id={one.id} />
           </Cell>
@@ -255,7 +250,7 @@ function Samples({ fingerprint }: { readonly fingerprint: string }) {
           <Cell of="Actions">
             {may('jobs.retry') && seesPayloads() ? <EditButton job={one} /> : '–'}
           </Cell>
-        </tr>
+        </Row>
       ))}
     </Table>
   )

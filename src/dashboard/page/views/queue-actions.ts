@@ -2,6 +2,7 @@
  * What can be done with a queue, as the reader's token allows it.
  */
 import type { Action } from '../action.ts'
+import { RATE_FIELD } from '../action.ts'
 import type { AnswerOf } from '../api.ts'
 import { goTo } from '../route.ts'
 import { may } from '../session.ts'
@@ -72,9 +73,7 @@ function configureAction({ name, concurrency, rate, ageingMs }: ShownQueue): Act
         hint: 'How many jobs may run at the same time.',
       },
       {
-        name: 'rate',
-        label: 'Rate',
-        kind: 'text',
+        ...RATE_FIELD,
         ...(rate === null ? {} : { value: `${rate.count}/${rate.perMs / 1_000}s` }),
         hint: 'How many may start in a period: 10/s, 100/1m.',
       },

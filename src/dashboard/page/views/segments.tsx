@@ -14,6 +14,7 @@ import { line } from '../safe-text.ts'
 import { may, seesPayloads } from '../session.ts'
 import { useSize } from '../size.ts'
 import { AttemptsPart } from './attempts.tsx'
+import { EffectList } from './effect-list.tsx'
 import { ErrorText } from './error-text.tsx'
 import type { ShownStage } from './job-actions.ts'
 import { offeredActions } from './job-actions.ts'
@@ -420,16 +421,7 @@ function SegmentPart({
         attempts={shown.attempts}
         label={isOne ? 'Attempts at it' : `Attempts at segment ${at}`}
       />
-      {effects.length > 0 && (
-        <ul>
-          {effects.map(({ name, state, error }, i) => (
-            <li key={i}>
-              <Text text={name} /> <span class={`effect effect-${state}`}>{state}</span>{' '}
-              {error !== null && <Text text={`${error.code}: ${error.message}`} />}
-            </li>
-          ))}
-        </ul>
-      )}
+      {effects.length > 0 && <EffectList effects={effects} />}
       {streams.map((name) => (
         <StreamPart key={name} name={name} job={job} place={{ stage, segment: at }} />
       ))}
