@@ -20,6 +20,7 @@ import type {
 } from './operator/operator.ts'
 import type { TaskChoice } from './operator/operator-commands.ts'
 import type { ExecutionsFilter } from './inspect/executions.ts'
+import type { HistoryOptions } from './inspect/history.ts'
 import type { LimitsFilter } from './inspect/limit-list.ts'
 import type { SegmentsFilter } from './inspect/segments.ts'
 import { assertWhole } from './whole-number.ts'
@@ -83,7 +84,7 @@ export const CALL_OPTIONS = {
     input: true,
   }),
   backup: new KnownOptions<BackupOptions>({ artifacts: true }),
-  page: new KnownOptions<{ readonly after?: number; readonly limit?: number }>(PAGE),
+  history: new KnownOptions<HistoryOptions>({ ...PAGE, newest: true }),
   watch: new KnownOptions<{ readonly from?: number }>({ from: true }),
   submitMany: new KnownOptions<{ readonly tx?: unknown }>({ tx: true }),
   worker: new KnownOptions<WorkerOptions>({

@@ -69,7 +69,7 @@ import { stalledInfo } from './inspect/health.ts'
 import type { JobEventName } from './hooks/job-events.ts'
 import type { JobListener, ListenOptions } from './hooks/subscription.ts'
 import { listen, listenTerms, StalledTasks } from './hooks/subscription.ts'
-import type { HistoryItem } from './inspect/history.ts'
+import type { HistoryItem, HistoryOptions } from './inspect/history.ts'
 import { HistoryReplays, jobHistory } from './inspect/history.ts'
 import type { LimitList, LimitsFilter } from './inspect/limit-list.ts'
 import { listLimits } from './inspect/limit-list.ts'
@@ -298,14 +298,12 @@ export class Pawl {
   }
 
   /** Everything that happened to a job, oldest first: what, when, who and why, and its state by it. */
-  async history(
-    id: string,
-    page: { readonly after?: number; readonly limit?: number } = {},
-  ): Promise<readonly HistoryItem[]> {
+  async history(id: string, page: HistoryOptions = {}): Promise<readonly HistoryItem[]> {
     assertJobId(id)
-    CALL_OPTIONS.page.assert(page, 'history()')
+    CALL_OPTIONS.history.assert(page, 'history()')
     assertLimit(page.limit)
-    const { after = 0, limit = DEFAULT_PAGE } = page
+    const { newest = false, limit = DEFAULT_PAGE } = page
+    const after = newest ? 'newest' : (page.after ?? 0)
     return jobHistory(this.#parts.store, id, { after, limit }, this.#now(), this.#replays)
   }
 

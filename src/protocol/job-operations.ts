@@ -152,7 +152,10 @@ export const JOB_OPERATIONS = {
       positional: ['job'],
     },
     says: 'Everything that happened to a job, oldest first: what, when, who and why.',
-    input: object({ job }, { after, limit }),
+    input: object(
+      { job },
+      { after, newest: about('The last page, in place of the first.', flag()), limit },
+    ),
     output: object({
       items: list(
         open({ position: whole(0), at: date, type: name, by: text(LIMITS.nameChars) }),

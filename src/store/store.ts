@@ -202,8 +202,10 @@ export interface Execution {
 export interface JobOverview {
   readonly job: Job
   readonly state: JobState
-  /** The newest attempts, oldest first: 20 at most. */
+  /** Those that run and, if there is room, the newest that ended, oldest first: 20 at most. */
   readonly executions: readonly Execution[]
+  /** How many attempts there were at all of its tasks. */
+  readonly executionCount: number
   /** When the first attempt that is remembered began to run; null: none did. */
   readonly startedAt: number | null
   /** When its newest entry was written, those of its tasks included. */

@@ -102,8 +102,13 @@ export interface JobInfo {
   readonly retryCount: number
   /** How many it may use, those of an operator's retry included; null: each task of a pipeline has its own. */
   readonly maxRetries: number | null
-  /** The newest attempts, oldest first, 20 at most: `executions()` has all of them. */
+  /**
+   * The attempts that run and, if there is room, the newest that ended, oldest first, 20 at most: `executions()` has all of
+   * them.
+   */
   readonly executions: readonly ExecutionInfo[]
+  /** How many there were; of a pipeline, of all its tasks. */
+  readonly executionCount: number
   readonly effects: readonly EffectInfo[]
   readonly steps: readonly string[]
   /** What its handler emitted, of a plain job: the names of its streams, and how many values each has. */
@@ -180,6 +185,7 @@ export async function jobInfo(
     attempt,
     retryCount: retries,
     executions,
+    executionCount: view.executionCount,
     startedAt: dateOf(began),
     updatedAt: new Date(updatedAt),
     priority: job.task?.priority ?? spec.priority,

@@ -1,5 +1,6 @@
 /** More attempts than a record remembers, and a history that is no longer whole. */
 import { expect, it, onTestFinished } from 'vitest'
+import { deferred } from '../../../test/support/engines.ts'
 import type { HistoryItem } from '../../index.ts'
 import { job, open, pipeline, typed } from '../../index.ts'
 import { LIMITS } from '../../kernel/index.ts'
@@ -115,4 +116,41 @@ it('attempts at one segment come from its record, if that has all of them: the h
   }
   await expect.poll(errors).toEqual(['odd', 'odd'])
   expect(histories).toBeGreaterThan(0)
+})
+
+it('of many segments, those that run are shown before those that ended after they began', async () => {
+  const gate = deferred()
+  const film = pipeline('film', { input: typed<number[]>() }).stage('part', {
+    each: 'input',
+    run: async ({ index }) => {
+      if (index < 3) await gate.promise
+      return index
+    },
+  })
+  const pawl = await open('memory:')
+  pawl.work([film], { concurrency: 5 })
+  const { id } = await pawl.submit(
+    film,
+    Array.from({ length: 60 }, (_, i) => i),
+  )
+  await expect.poll(async () => (await pawl.get(id))?.stages[0]?.completed).toBe(57)
+  const info = await pawl.get(id)
+  expect(info?.executionCount).toBe(60)
+  expect(info?.executions).toHaveLength(20)
+  const running = info?.executions.filter(({ finishedAt }) => finishedAt === null)
+  expect(running?.map(({ segment }) => segment)).toEqual([0, 1, 2])
+  const leased = info?.executions.map(({ leasedAt }) => leasedAt.getTime()) ?? []
+  expect(leased).toEqual(leased.toSorted((a, b) => a - b))
+  gate.resolve()
+  await pawl.close()
+})
+
+it('the newest page of a history is the end of the whole, with the states that it has there', async () => {
+  const { pawl } = await givenBack(10)
+  const all = await pawl.history('a')
+  const newest = await pawl.history('a', { newest: true, limit: 3 })
+  expect(newest).toEqual(all.slice(-newest.length))
+  expect(newest.filter(({ entry }) => entry !== null)).toHaveLength(3)
+  expect(await pawl.history('a', { newest: true })).toEqual(all)
+  await expect(pawl.history('no such', { newest: true })).rejects.toThrow('no such')
 })

@@ -39,9 +39,18 @@ export interface TimedItem extends HappenedToJob {
 
 export type HistoryItem = RecordedItem | TimedItem
 
-export interface HistoryPage {
+export interface HistoryOptions {
   /** The position of the last item of the page before. */
-  readonly after: number
+  readonly after?: number
+  /** The last page, as it is now; `after` is of no use then. */
+  readonly newest?: boolean
+  /** Default 100. */
+  readonly limit?: number
+}
+
+export interface HistoryPage {
+  /** The position of the last item of the page before; `'newest'`: the last page, as it is now. */
+  readonly after: number | 'newest'
   /** Entries; what only time did comes on top. */
   readonly limit: number
 }
@@ -89,10 +98,12 @@ export async function replayUpTo(
 export async function jobHistory(
   store: Store,
   id: string,
-  { after, limit }: HistoryPage,
+  page: HistoryPage,
   now: number,
   replays: HistoryReplays,
 ): Promise<HistoryItem[]> {
+  const { limit } = page
+  const after = page.after === 'newest' ? await beforeNewest(store, id, limit) : page.after
   const known = replays.take(id, after)
   const begun =
     known === undefined ? await replayUpTo(store, id, after) : { replay: known, position: after }
@@ -118,6 +129,12 @@ export async function jobHistory(
   }
   if (items.length === 0) await assertKnown(store, id)
   return items
+}
+
+/** Right before the newest entries, so many at most. */
+async function beforeNewest(store: Store, job: string, limit: number): Promise<number> {
+  const newest = await store.query({ kind: 'history', job, limit, newest: true })
+  return newest.length === 0 ? 0 : Math.min(...newest.map(({ position }) => position)) - 1
 }
 
 /** Entries that are read at once. */

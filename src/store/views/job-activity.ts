@@ -10,8 +10,10 @@ import type { Execution } from '../store.ts'
 
 /** What a job did so far. */
 export interface Activity {
-  /** The newest attempts, oldest first, at most `MOST_EXECUTIONS`. */
+  /** Those that run and, if there is room, the newest that ended, oldest first: at most `MOST_EXECUTIONS`. */
   readonly executions: readonly Execution[]
+  /** How many attempts there were at all of its tasks. */
+  readonly executionCount: number
   /** When the first attempt that is remembered began to run; null: none did. */
   readonly startedAt: number | null
   readonly updatedAt: number
@@ -26,26 +28,34 @@ export interface Activity {
 export const MOST_EXECUTIONS = 20
 
 export function activityOf(job: Job, stages: StageTasks | null): Activity {
-  const newest = new NewestLeases()
+  const running = new NewestLeases()
+  const ended = new NewestLeases()
   let startedAt = Infinity
   let updatedAt = job.time
   let attempt = 0
+  let executionCount = 0
   let retries = 0
   const effects = new Set<string>()
   const add = (task: Task): void => {
     updatedAt = Math.max(updatedAt, task.time)
     attempt = Math.max(attempt, task.attempt)
+    executionCount += task.attempt
     retries += task.retries
     for (const { promise } of task.commit?.effects ?? []) effects.add(promise.name)
     for (const lease of task.leases) {
       if (lease.startedAt !== null && lease.startedAt < startedAt) startedAt = lease.startedAt
-      newest.add(task, lease)
+      if (lease.endedAt === null) running.add(task, lease)
+      else ended.add(task, lease)
     }
   }
   if (job.task !== null) add(job.task)
   else for (const tasks of stages ?? []) for (const task of tasks ?? []) add(task)
+  // What runs comes BEFORE what ended: of many segments, those that ended lately may be more than are shown.
+  const runs = running.newest(MOST_EXECUTIONS)
+  const shown = [...ended.newest(MOST_EXECUTIONS - runs.length), ...runs].toSorted(isGrantedAfter)
   return {
-    executions: newest.executions,
+    executions: shown.map(({ task, lease }) => executionOf(task, lease)),
+    executionCount,
     startedAt: startedAt === Infinity ? null : startedAt,
     updatedAt,
     attempt,
@@ -68,21 +78,25 @@ class NewestLeases {
   add(task: Task, lease: Lease): void {
     if (lease.grantedAt < this.#floor) return
     this.#kept.push({ task, lease })
-    if (this.#kept.length > 4 * MOST_EXECUTIONS) this.#cut()
+    if (this.#kept.length > 4 * MOST_EXECUTIONS) this.#cut(MOST_EXECUTIONS)
   }
 
-  #cut(): void {
+  /** Oldest first. */
+  newest(most: number): readonly { readonly task: Task; readonly lease: Lease }[] {
+    this.#cut(most)
+    return this.#kept
+  }
+
+  #cut(most: number): void {
     // A stable sort: within a millisecond the order of the tasks stays.
-    this.#kept = this.#kept
-      .toSorted((a, b) => a.lease.grantedAt - b.lease.grantedAt)
-      .slice(-MOST_EXECUTIONS)
+    const sorted = this.#kept.toSorted(isGrantedAfter)
+    this.#kept = sorted.slice(Math.max(0, sorted.length - most))
     this.#floor = this.#kept[0]?.lease.grantedAt ?? -Infinity
   }
+}
 
-  get executions(): Execution[] {
-    this.#cut()
-    return this.#kept.map(({ task, lease }) => executionOf(task, lease))
-  }
+function isGrantedAfter(a: { readonly lease: Lease }, b: { readonly lease: Lease }): number {
+  return a.lease.grantedAt - b.lease.grantedAt
 }
 
 export function executionOf(task: Task, lease: Lease): Execution {

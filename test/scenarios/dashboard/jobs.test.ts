@@ -476,6 +476,35 @@ describe('a job', () => {
 })
 
 describe('a pipeline', () => {
+  it('shows all attempts that run, says that there are more, and has the newest of its history', async () => {
+    const { page, go } = await openPage()
+    await go(`job?id=${jobs.wide}`)
+    // Those of the last segments wait for the end of the shop.
+    const { running } = (await pawl.get(jobs.wide))?.stages.find(
+      ({ name }) => name === 'encode 2160p',
+    ) ?? { running: 0 }
+    expect(running).toBeGreaterThan(10)
+    const row = page
+      .getByRole('table', { name: 'Attempts' })
+      .getByRole('row', { name: /IN_PROGRESS/ })
+    await expect.poll(() => row.count()).toBe(running)
+    expect(await page.locator('.timeline .span-run.attempt-IN_PROGRESS').count()).toBe(running)
+    const { executionCount = 0 } = (await pawl.get(jobs.wide)) ?? {}
+    await page.getByText(`20 of ${executionCount} attempts are shown`).waitFor()
+    const history = page.getByRole('table', { name: 'History' })
+    await history.getByText('JobSubmitted').waitFor()
+    await page.getByText('The first 200 entries.').waitFor()
+    await page.getByRole('link', { name: 'The newest' }).click()
+    await history.getByText('JobSubmitted').waitFor({ state: 'detached' })
+    const [last] = await pawl.history(jobs.wide, { newest: true, limit: 1 })
+    expect(await history.locator('tr').last().locator('td').last().innerText()).toBe(
+      String(last?.position),
+    )
+    await page.getByRole('link', { name: 'From the beginning' }).click()
+    await history.getByText('JobSubmitted').waitFor()
+    await page.close()
+  })
+
   it('has its stage and segment in the address, its name on the tab, and those of its stages in a queue', async () => {
     const { page, go } = await openPage()
     await go(`job?id=${shop.film}`)

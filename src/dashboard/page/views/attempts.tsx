@@ -3,7 +3,7 @@
  */
 import type { AnswerOf } from '../api.ts'
 import { serverNow } from '../clock.ts'
-import { durationText } from '../duration-text.ts'
+import { countText, durationText } from '../duration-text.ts'
 import { Cell, Empty, Moment, Row, Table, Text, Time } from '../parts.tsx'
 import { seen } from '../safe-text.ts'
 import { useSize } from '../size.ts'
@@ -87,6 +87,8 @@ export function TimelinePart({
         From <Time at={new Date(timeline.from).toISOString()} /> to{' '}
         {job.completedAt === null ? 'now' : <Time at={job.completedAt} />},{' '}
         {durationText(timeline.to - timeline.from)} in all.
+        {job.executionCount > job.executions.length &&
+          ` ${countText(job.executions.length)} of ${countText(job.executionCount)} attempts are shown: those that run, and then the newest.`}
         {timeline.gaps.length > 0 && ' Times in which nothing ran are cut short.'}
       </p>
     </div>

@@ -9,6 +9,7 @@ import type { AnswerOf } from '../api.ts'
 import { call } from '../api.ts'
 import { serverNow } from '../clock.ts'
 import { commandLine } from '../command-line.ts'
+import { countText } from '../duration-text.ts'
 import { RARELY_MS, useLive, UsualPause } from '../live.ts'
 import { CopyButton, JobLink, Problem, State, Text, Time, Waiting } from '../parts.tsx'
 import type { RouteParameters } from '../route.ts'
@@ -23,25 +24,31 @@ import { JobPayloads, Part, stepValues } from './job-payloads.tsx'
 import { StagesPart } from './stages.tsx'
 
 interface SeenJob {
+  /** Which part of its history this is. */
+  readonly part: string
   readonly job: ShownJob
   readonly why: AnswerOf<'jobs.explain'> | null
   readonly history: AnswerOf<'jobs.history'>['items']
   readonly accepted: AnswerOf<'jobs.actions'> | null
 }
 
+/** As the address has it: the end of the history is shown. */
+const NEWEST = 'newest'
 const HISTORY_PAGE = 200
 const MOST_HISTORY = 1_000
 
 export function JobView({ parameters }: { readonly parameters: RouteParameters }) {
-  const { id = '', after } = parameters
+  const { id = '', after, history: part } = parameters
   const [limit, setLimit] = useState(HISTORY_PAGE)
   const last = useRef<SeenJob | null>(null)
-  const behind = after === undefined ? {} : { after: Number(after) }
+  const isNewest = part === NEWEST
+  const behind = isNewest ? { newest: true } : after === undefined ? {} : { after: Number(after) }
+  const partKey = `${limit} ${part ?? ''} ${after ?? ''}`
   const look = async (ended: AbortSignal): Promise<SeenJob> => {
     const job = await call('jobs.show', { job: id }, ended)
     const before = last.current
     // Of a job to which nothing happened, the history is the same, and so is what it accepts.
-    const isSame = before !== null && isAsBefore(before.job, job)
+    const isSame = before !== null && before.part === partKey && isAsBefore(before.job, job)
     const isOver = job.completedAt !== null
     const [why, history, accepted] = await Promise.all([
       isSame && isOver
@@ -60,21 +67,17 @@ export function JobView({ parameters }: { readonly parameters: RouteParameters }
           ? call('jobs.actions', { job: id }, ended)
           : null,
     ])
-    last.current = { job, why, history: history.items, accepted }
+    last.current = { part: partKey, job, why, history: history.items, accepted }
     return last.current
   }
   const known = last.current?.job
   const isOver = known?.id === id && known.completedAt !== null
   const pause = isOver ? RARELY_MS : undefined
-  const { data, problem } = useLive(`${id} ${limit} ${after ?? ''}`, look, pause)
+  const { data, problem } = useLive(`${id} ${partKey}`, look, pause)
   useTitle(known?.id === id ? known.type : null, id)
   const shown = data ?? (last.current?.job.id === id ? last.current : null)
   if (shown === null) return problem === null ? <Waiting /> : <Problem problem={problem} />
   const { job, history } = shown
-  const more = (): void => {
-    last.current = null
-    setLimit(MOST_HISTORY)
-  }
   return (
     <UsualPause.Provider value={isOver ? RARELY_MS : undefined}>
       <Problem problem={problem} />
@@ -93,23 +96,34 @@ export function JobView({ parameters }: { readonly parameters: RouteParameters }
       <JobPayloads job={job} history={history} />
       <Part name="History">
         <HistoryPart id={id} items={history} />
+        {history.length >= limit && (
+          <p class="aside">
+            {isNewest ? 'The newest' : after === undefined ? 'The first' : 'A part of it:'}{' '}
+            {countText(history.length)} entries.
+          </p>
+        )}
         <div class="buttons">
-          {after !== undefined && (
-            <a class="button" href={linkTo('job', { ...parameters, after: null })}>
+          {(after !== undefined || isNewest) && (
+            <a class="button" href={linkTo('job', { ...parameters, history: null, after: null })}>
               From the beginning
             </a>
           )}
           {history.length >= limit && limit < MOST_HISTORY && (
-            <button type="button" onClick={more}>
+            <button type="button" onClick={() => setLimit(MOST_HISTORY)}>
               Show more
             </button>
           )}
-          {history.length >= limit && limit >= MOST_HISTORY && (
+          {history.length >= limit && limit >= MOST_HISTORY && !isNewest && (
             <a
               class="button"
               href={linkTo('job', { ...parameters, after: String(history.at(-1)?.position) })}
             >
               What came after
+            </a>
+          )}
+          {history.length >= limit && !isNewest && (
+            <a class="button" href={linkTo('job', { ...parameters, history: NEWEST, after: null })}>
+              The newest
             </a>
           )}
         </div>
