@@ -9,7 +9,7 @@ import type { AnswerOf } from '../api.ts'
 import { call, messageOf } from '../api.ts'
 import { countText } from '../duration-text.ts'
 import { useLive } from '../live.ts'
-import { Cell, Empty, JobLink, Problem, Row, Table, Text, Time, Waiting } from '../parts.tsx'
+import { Cell, Empty, JobLink, Problem, Table, Text, Time, Waiting } from '../parts.tsx'
 import { linkTo } from '../route.ts'
 import { json } from '../safe-text.ts'
 import { may } from '../session.ts'
@@ -231,7 +231,7 @@ function Samples({ fingerprint }: { readonly fingerprint: string }) {
   return (
     <Table label="Some of the jobs" columns={['Job', 'Type', 'Submitted', 'Error', 'Actions']}>
       {data.jobs.map((one) => (
-        <Row key={one.id}>
+        <tr key={one.id}>
           <Cell of="Job">
             <JobLink id={one.id} />
           </Cell>
@@ -243,7 +243,7 @@ function Samples({ fingerprint }: { readonly fingerprint: string }) {
           </Cell>
           <Cell of="Error">{one.error === null ? '–' : <Text text={one.error.message} />}</Cell>
           <Cell of="Actions">{may('jobs.retry') ? <EditButton job={one} /> : '–'}</Cell>
-        </Row>
+        </tr>
       ))}
     </Table>
   )

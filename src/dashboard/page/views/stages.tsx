@@ -5,7 +5,7 @@ import { useState } from 'preact/hooks'
 import type { AnswerOf } from '../api.ts'
 import { ShareBar } from '../chart.tsx'
 import { countText } from '../duration-text.ts'
-import { Cell, Row, Table, Text } from '../parts.tsx'
+import { Cell, Table, Text } from '../parts.tsx'
 import { may } from '../session.ts'
 import type { ShownStage } from './job-actions.ts'
 import { SegmentsPart } from './segments.tsx'
@@ -55,7 +55,7 @@ function StageTable({
   return (
     <Table label="Stages" columns={[...COLUMNS, ...TROUBLE]}>
       {stages.map((one) => (
-        <Row key={one.name}>
+        <tr key={one.name}>
           <Cell of="Stage">
             <button type="button" class="link" onClick={() => onChoose(one.name)}>
               <Text text={one.name} most={60} />
@@ -76,7 +76,7 @@ function StageTable({
               {countText(count)}
             </Cell>
           ))}
-        </Row>
+        </tr>
       ))}
     </Table>
   )
