@@ -21,7 +21,7 @@ import type { StoreName } from './growth/place.ts'
 import { seesServer, STORE_NAMES } from './growth/place.ts'
 import { Scratch } from './log/scratch.ts'
 import { AimMissed, readOptions } from './options.ts'
-import { agreement, median, ratioText } from './ratio.ts'
+import { agreement, ratioText } from './ratio.ts'
 import { spread } from './spread.ts'
 import { table, whole } from './table.ts'
 
@@ -30,6 +30,8 @@ type Say = (line: string) => void
 const JOBS = 1_000_000
 const ROUNDS = 10
 const SETTLE_MS = 10_000
+/** A server that nothing asks looks so often. */
+const LOOK_SECONDS = 10
 const PARTS = ['answers', 'page', 'cost', 'noting'] as const
 
 const HELP = [
@@ -40,7 +42,7 @@ const HELP = [
   '                      answers  how long the server takes for what each view asks',
   '                      page     the size of the script, and the time until the first view takes input',
   '                      cost     CPU a job with ten open pages and with none, by turns',
-  '                      noting   CPU at rest of a server that notes figures over time, and of one that does not, by turns',
+  '                      noting   CPU of a look by which a server notes figures over time',
   `  --stores <name>   only these: ${STORE_NAMES.join(', ')}`,
   `  --jobs <count>    in each store (default ${whole(JOBS)})`,
   '  --quick           a tenth of the jobs',
@@ -134,11 +136,9 @@ async function measure(
     found.missed.push(...dearLoads(name, costs))
   }
   if (parts.includes('noting')) {
-    const noting = await store.undisturbed(() => measureNoting(store, rounds, say))
-    const columns = [noting.without, noting.with].flatMap((all) => {
-      return [Math.min(...all), median(all)].map((ms) => ms.toFixed(2))
-    })
-    found.noting.push([name, ...columns])
+    const { engineUs, databaseUs } = await measureNoting(store, rounds)
+    const atRest = (engineUs + databaseUs) / 1_000 / LOOK_SECONDS
+    found.noting.push([name, whole(engineUs), whole(databaseUs), atRest.toFixed(2)])
   }
 }
 
@@ -189,8 +189,7 @@ async function* report(found: Found, { parts }: Wanted): AsyncGenerator<string> 
     if (!seesServer()) yield 'The CPU of PostgreSQL cannot be seen on this system.'
   }
   if (noting.length > 0) {
-    // What else the machine does only adds: the least says most.
-    const head = ['at rest, ms of CPU a second', 'not noting', 'p50', 'noting', 'p50']
+    const head = ['a look, CPU', 'engine us', 'database us', 'ms a second at rest']
     yield* ['', ...table(head, noting)]
   }
   if (missed.length > 0) throw new AimMissed(missed.join('\n'))

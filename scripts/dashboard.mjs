@@ -27,16 +27,22 @@ const onlyWhatIsUsed = {
   },
 }
 
-// Of an operation the page needs where it is and how its command is written. Schemas, examples and sentences stay behind: the
+// Of an operation the page needs where it is, how its command is written, and whether it is held by a filter. Schemas, examples and sentences stay behind: the
 // server checks what it is given.
 const onlyRoutesOfOperations = {
   name: 'only-routes-of-operations',
   setup({ onLoad }) {
     onLoad({ filter: /[\\/]src[\\/]protocol[\\/]catalogue\.ts$/ }, async () => {
       const { OPERATIONS, PUBLIC_OPERATIONS } = await readCatalogue()
-      const routes = Object.values(OPERATIONS).map(({ name, method, path, command }) => [
+      const routes = Object.values(OPERATIONS).map(({ name, method, path, scope, command }) => [
         name,
-        { name, method, path, command: commandForm(command) },
+        {
+          name,
+          method,
+          path,
+          ...(scope === 'filter' ? { scope } : {}),
+          command: commandForm(command),
+        },
       ])
       const contents = [
         `export const OPERATIONS = ${JSON.stringify(Object.fromEntries(routes))}`,

@@ -4,8 +4,9 @@
  */
 import type { Pawl } from '../../src/index.ts'
 import { job, open, typed } from '../../src/index.ts'
-import type { PawlServer } from '../../src/server/index.ts'
-import { serve } from '../../src/server/index.ts'
+import type { EngineAccess } from '../../src/engine/engine-access.ts'
+import { accessTo } from '../../src/engine/engine-access.ts'
+import { FigureHistory } from '../../src/server/figures/figure-history.ts'
 import type { BuiltDashboard, ServedDashboard } from '../../test/support/dashboard.ts'
 import { builtDashboard } from '../../test/support/dashboard.ts'
 import { load, watch, WATCHES } from './mix.ts'
@@ -27,7 +28,6 @@ say({ is: 'open', ms: performance.now() - began })
 
 let built: BuiltDashboard | null = null
 let served: ServedDashboard | null = null
-let noted: PawlServer | null = null
 
 process.on('message', (message) => {
   void obey(message as ToMachine).catch((error: unknown) => {
@@ -51,18 +51,14 @@ async function obey(order: ToMachine): Promise<void> {
       served = await built.serve(pawl)
       return say({ is: 'served', url: served.url })
     }
-    case 'note': {
-      await noted?.close()
-      noted = await serve(pawl, { port: 0, dashboard: order.isNoting })
-      return say({ is: 'noting' })
-    }
+    case 'look':
+      return measured(() => look(order.count))
     case 'work':
       return measured(() => work(order.load, order.ms))
     case 'rest':
       return measured(() => rest(order.ms))
     case 'close': {
       await served?.close()
-      await noted?.close()
       await pawl.close()
       await built?.remove()
       process.disconnect()
@@ -79,6 +75,21 @@ async function measured(what: () => Promise<number>): Promise<void> {
 
 function work(name: LoadName, ms: number): Promise<number> {
   return name === 'drain' ? drain(pawl, ms) : cycles(pawl, ms)
+}
+
+/** Each hears the other processes, which a server that looks twice in a second would not. */
+async function look(count: number): Promise<number> {
+  const { store, totals, now } = accessTo(pawl) as EngineAccess
+  const history = new FigureHistory()
+  for (let i = 0; i < count; i++) {
+    const queues = await pawl.queues()
+    await store.presence?.heard(false)
+    const loads = queues.map(({ name, states, segments }) => {
+      return { queue: name, waiting: states.QUEUED + segments.ready, oldestMs: 0 }
+    })
+    history.add({ at: Math.floor(now()) + 10_000 * i, said: await totals(), queues: loads })
+  }
+  return count
 }
 
 async function rest(ms: number): Promise<number> {

@@ -44,9 +44,9 @@ export class Machine {
     return (await this.#ask({ do: 'serve' }, 'served')).url
   }
 
-  /** From now on there is a server that nothing asks, and that notes figures over time, or does not. */
-  async note(isNoting: boolean): Promise<void> {
-    await this.#ask({ do: 'note', isNoting }, 'noting')
+  /** As a server does that notes figures over time. */
+  look(count: number): Promise<Said<'worked'>> {
+    return this.#ask({ do: 'look', count }, 'worked')
   }
 
   work(load: LoadName, ms: number): Promise<Said<'worked'>> {

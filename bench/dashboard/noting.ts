@@ -1,43 +1,34 @@
 /**
- * Part `noting`: what it costs a server that nothing asks to note figures over time, beside one without a dashboard, by turns on
- * one engine that rests.
+ * Part `noting`: what a look costs by which a server notes figures over time. At rest it looks every ten seconds. Many looks are taken
+ * one after the other: the cost of one in ten seconds is less than what an engine at rest differs by from one time to the next.
  */
+import { median } from '../ratio.ts'
 import { Machine } from './machine.ts'
 import type { BenchStore } from './stores.ts'
 
-/** Two looks. */
-const TURN_MS = 20_000
+const LOOKS = 200
 const SETTLE_MS = 10_000
 
-/** Milliseconds of CPU a second, of engine, server and database, in each round. */
+/** Microseconds of CPU of a look, of engine and server, and of the database. */
 export interface Noting {
-  readonly without: readonly number[]
-  readonly with: readonly number[]
+  readonly engineUs: number
+  readonly databaseUs: number
 }
 
-export async function measureNoting(
-  store: BenchStore,
-  rounds: number,
-  say: (line: string) => void,
-): Promise<Noting> {
+export async function measureNoting(store: BenchStore, rounds: number): Promise<Noting> {
   const machine = await Machine.open(store.address)
-  const resting = async (isNoting: boolean): Promise<number> => {
-    await machine.note(isNoting)
-    const server = store.serverUs()
-    const { ms, cpuUs } = await machine.rest(TURN_MS)
-    return (cpuUs + store.serverUs() - server) / ms
-  }
-  // What an engine does once, after it was opened, is no part of it.
+  // What an engine does once, after it was opened, is no part of it; nor is code that is not compiled yet.
   await machine.rest(SETTLE_MS)
-  const [on, off]: [number[], number[]] = [[], []]
+  await machine.look(LOOKS)
+  const found: { engine: number; database: number }[] = []
   for (let round = 0; round < rounds; round++) {
-    // Each round begins with the other one.
-    for (const isNoting of round % 2 === 0 ? [false, true] : [true, false]) {
-      const ms = await resting(isNoting)
-      ;(isNoting ? on : off).push(ms)
-      say(`at rest, ${isNoting ? 'noting' : 'not noting'}: ${ms.toFixed(2)} ms of CPU a second`)
-    }
+    const before = store.serverUs()
+    const { cpuUs } = await machine.look(LOOKS)
+    found.push({ engine: cpuUs / LOOKS, database: (store.serverUs() - before) / LOOKS })
   }
   await machine.close()
-  return { without: off, with: on }
+  return {
+    engineUs: median(found.map(({ engine }) => engine)),
+    databaseUs: median(found.map(({ database }) => database)),
+  }
 }

@@ -11,8 +11,8 @@ export type LoadName = 'drain' | 'cycles'
 export type ToMachine =
   | { readonly do: 'load'; readonly jobs: number }
   | { readonly do: 'serve' }
-  /** Serves anew, without the page: with a dashboard, the server notes figures over time. */
-  | { readonly do: 'note'; readonly isNoting: boolean }
+  /** Takes so many looks, as a server does that notes figures over time. */
+  | { readonly do: 'look'; readonly count: number }
   | { readonly do: 'work'; readonly load: LoadName; readonly ms: number }
   | { readonly do: 'rest'; readonly ms: number }
   | { readonly do: 'close' }
@@ -21,7 +21,6 @@ export type FromMachine =
   | { readonly is: 'line'; readonly line: string }
   | { readonly is: 'open'; readonly ms: number }
   | { readonly is: 'loaded' }
-  | { readonly is: 'noting' }
   | { readonly is: 'served'; readonly url: string }
   /** `cpuUs`: of this process, with all its threads. */
   | { readonly is: 'worked'; readonly jobs: number; readonly ms: number; readonly cpuUs: number }

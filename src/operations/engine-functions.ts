@@ -87,6 +87,30 @@ async function pastCounts(
   return { position: await snapshot.position(), time: new Date(snapshot.time), ...counts }
 }
 
+/** Names of what an entry is of, the most telling first. */
+const NAMED = ['by', 'worker', 'queue', 'schedule'] as const
+
+/** Without what jobs were given and made, which may be large. */
+async function pastEntries(
+  { pawl }: OperationContext,
+  {
+    after = 0,
+    through = Number.MAX_SAFE_INTEGER,
+    limit = DEFAULT_PAGE,
+    newest = false,
+  }: OperationInput<'past.entries'>,
+): Promise<unknown> {
+  const { store } = engineOf(pawl)
+  const found = await store.query({ kind: 'entries', after, through, limit, newest })
+  const entries = found.map(({ position, entry }) => {
+    const named = entry as Partial<Record<(typeof NAMED)[number], string>>
+    const by = NAMED.map((one) => named[one]).find((one) => one !== undefined) ?? null
+    const job = 'job' in entry ? entry.job : null
+    return { position, at: new Date(entry.at), type: entry.type, job, by }
+  })
+  return { entries }
+}
+
 /** `queue` of a reschedule is another one than that of the filter. */
 function bulk(
   context: OperationContext,
@@ -138,6 +162,7 @@ export const ENGINE_FUNCTIONS: OperationFunctions<OfEngine> = {
   'past.show': pastJob,
   'past.list': pastJobs,
   'past.counts': pastCounts,
+  'past.entries': pastEntries,
   'bulk.preview': (context, input) => bulk(context, input, true),
   'bulk.run': (context, input) => bulk(context, input, false),
   'queues.list': async ({ pawl }) => ({ queues: await pawl.queues() }),
@@ -220,7 +245,7 @@ async function* entryEvents(
   for await (const { position, entry } of entries) yield { id: position, data: entry }
 }
 
-/** The newest report after each batch, if its reader is quick enough, and the whole one at the end. */
+/** The newest report after each batch, if its reader is quick enough, and at the end the whole one, which says that it is. */
 async function* reports(
   gone: AbortSignal,
   run: (signal: AbortSignal, onProgress: (report: BulkReport) => void) => Promise<BulkReport>,
@@ -232,7 +257,7 @@ async function* reports(
   try {
     for (let isOver = false; !isOver;) {
       const { report, isLast } = await Promise.race([last, latest.take()])
-      yield { id: null, data: report }
+      yield { id: null, data: { ...report, isLast } }
       isOver = isLast
     }
   } finally {

@@ -10,6 +10,7 @@ import { operation } from './operation.ts'
 import {
   actor,
   after,
+  bulkEvent,
   bulkReport,
   date,
   done,
@@ -159,6 +160,46 @@ const OTHER_OPERATIONS = {
       },
     },
   }),
+  'past.entries': operation({
+    path: '/v1/past/entries',
+    roles: ['read', 'operate'],
+    scope: 'own',
+    command: { words: 'at entries', summary: 'List entries of the log' },
+    says: 'What was written to the log behind a position and up to one, where no entry has to stand: when, what, about which job, and by whom. The first of them, or, with `newest`, the last; oldest first.',
+    input: object(
+      {},
+      {
+        after: about('Behind this position. Default 0: from the beginning.', whole(0)),
+        through: about('Up to this position. Default: to the end.', whole(0)),
+        limit,
+        newest: flag(),
+      },
+    ),
+    output: object({
+      entries: list(
+        open({
+          position: whole(0),
+          at: date,
+          type: name,
+          job: about('Null: it is about no job.', nullable(name)),
+          by: about(
+            'Of whom, or of what; null: it does not say so.',
+            nullable(text(LIMITS.nameChars)),
+          ),
+        }),
+        MOST_PER_PAGE,
+      ),
+    }),
+    errors: [],
+    example: {
+      input: { through: 12, limit: 1, newest: true },
+      output: {
+        entries: [
+          { position: 12, at: EXAMPLE_DATE, type: 'JobSubmitted', job: EXAMPLE_JOB, by: null },
+        ],
+      },
+    },
+  }),
   'bulk.preview': operation({
     method: 'POST',
     path: '/v1/bulk/preview',
@@ -211,11 +252,11 @@ const OTHER_OPERATIONS = {
       { action: bulkAction },
       { ...jobFilter, all: allJobs, ...bulkTerms, ...actor, rate },
     ),
-    output: bulkReport,
+    output: bulkEvent,
     errors: ['InvalidDefinition', 'TooManyOpen'],
     example: {
       input: { action: 'cancel', type: 'mail', ...EXAMPLE_ACTOR },
-      output: EXAMPLE_REPORT,
+      output: { ...EXAMPLE_REPORT, isLast: true },
     },
   }),
   'queues.list': operation({
@@ -593,11 +634,25 @@ const OTHER_OPERATIONS = {
     output: object({
       name,
       seesPayloads: flag(),
+      types: about(
+        'It is held to jobs of these types; null: to none.',
+        nullable(list(name, MOST_LISTED)),
+      ),
+      queues: about(
+        'It is held to jobs in these queues; null: to none.',
+        nullable(list(name, MOST_LISTED)),
+      ),
       operations: list(name, MOST_PER_PAGE),
     }),
     example: {
       input: {},
-      output: { name: 'on-call', seesPayloads: true, operations: ['jobs.list', 'jobs.show'] },
+      output: {
+        name: 'on-call',
+        seesPayloads: true,
+        types: null,
+        queues: null,
+        operations: ['jobs.list', 'jobs.show'],
+      },
     },
   }),
   openapi: operation({

@@ -86,13 +86,22 @@ export const rate = about(
   object({ count: whole(1, LIMITS.rateCount), per: durationOrMs }),
 )
 /** What became of many jobs. */
-export const bulkReport = object({
+const reportFields = {
   matched: about('Jobs that are meant.', whole(0)),
   done: about('Of these: those that it was done to, or would be.', whole(0)),
   left: about('Of these: left as they were.', whole(0)),
   problems: list(object({ id: name, why: text(LIMITS.errorChars * 2) }), MOST_PER_PAGE),
   samples: list(name, MOST_PER_PAGE),
   isComplete: about('False: it was stopped. There may be more.', flag()),
+}
+export const bulkReport = object(reportFields)
+/** How far it is, or the whole. */
+export const bulkEvent = object({
+  ...reportFields,
+  isLast: about(
+    'This is the whole report. Events that end without it were cut: not all was done.',
+    flag(),
+  ),
 })
 const counted = whole(0)
 /** How many jobs are in each state. */

@@ -204,6 +204,15 @@ export const QUERY_OPERATIONS = {
     optional: { after: whole(0), newest: flag() },
     example: [{ ...ASKED, limit: 10 }, []],
   }),
+  'query.entries': query('entries', {
+    says: 'Entries of the whole log behind a position and up to one, where no entry has to stand: the first, or the newest of them.',
+    roles: READ,
+    scope: 'none',
+    answer: 'PositionedEntry[]',
+    required: { after: whole(0), through: whole(0), limit },
+    optional: { newest: flag() },
+    example: [{ after: 0, through: 12, limit: 10 }, []],
+  }),
   'query.stream': query('stream', {
     says: 'Values of a stream of a task, from an offset on.',
     roles: ALL,

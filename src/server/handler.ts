@@ -32,6 +32,7 @@ import { RemoteSessions } from './remote-sessions.ts'
 import { SharedAnswers } from './shared-answers.ts'
 import { inputOf } from './request-input.ts'
 import { readTokenFile } from './token-file.ts'
+import { jsonAnswer } from './tagged-answers.ts'
 import type { Caller } from './tokens.ts'
 import { ANONYMOUS, mayCall, Tokens } from './tokens.ts'
 
@@ -181,11 +182,8 @@ async function answer(
       return { status: 200, headers: { ...headers, ...type }, body: (await output()) as string }
     }
     const question = { operation, caller, input, headers: request.headers }
-    return {
-      status: 200,
-      headers: { ...headers, 'content-type': 'application/json' },
-      body: await sharedAnswers.body(question, async () => JSON.stringify(await output())),
-    }
+    const body = await sharedAnswers.body(question, async () => JSON.stringify(await output()))
+    return jsonAnswer(operation, request.headers, headers, body)
   } finally {
     open?.leave()
   }

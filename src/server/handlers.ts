@@ -20,6 +20,7 @@ import type { OnDemandMeter } from './on-demand-meter.ts'
 import type { OpenRequests } from './open-requests.ts'
 import type { FigureSampler } from './figures/figure-sampler.ts'
 import type { RemoteSessions } from './remote-sessions.ts'
+import { isHeldBy } from './scopes.ts'
 import type { SharedAnswers } from './shared-answers.ts'
 import type { Caller } from './tokens.ts'
 import { hasOneOf, mayCall } from './tokens.ts'
@@ -178,6 +179,10 @@ const OF_STORE: Pick<Handlers, Extract<Answering, `store.${string}` | `presence.
   }),
 }
 
+function listOrNull(names: ReadonlySet<string> | null | undefined): readonly string[] | null {
+  return names == null ? null : [...names]
+}
+
 const OF_SERVER: Pick<
   Handlers,
   'healthz' | 'readyz' | 'openapi' | 'caller' | 'figures' | 'metrics.text'
@@ -196,8 +201,12 @@ const OF_SERVER: Pick<
   caller: async ({ caller }) => ({
     name: caller.name,
     seesPayloads: caller.seesPayloads,
+    types: listOrNull(caller.scope?.types),
+    queues: listOrNull(caller.scope?.queues),
     operations: Object.values(OPERATIONS)
-      .filter((one) => mayCall(caller, one) && (caller.scope === null || one.scope !== 'none'))
+      .filter(
+        (one) => mayCall(caller, one) && (caller.scope === null || isHeldBy(caller.scope, one)),
+      )
       .map(({ name }) => name),
   }),
   openapi: async ({ terms }) => openApiDocument(PAWL_VERSION, terms.path),

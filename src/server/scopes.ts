@@ -30,6 +30,24 @@ export interface ScopeParts {
 /** Jobs of a stream of entries whose scope is remembered. */
 const MOST_REMEMBERED = 10_000
 
+/** Whether an operation can be held to a scope at all: some are about all jobs, or do not go by what the scope names. */
+export function isHeldBy({ types, queues }: Scope, { scope, input }: Operation): boolean {
+  const { properties = {} } = input
+  switch (scope) {
+    case 'none':
+      return false
+    case 'queue':
+      return types === null
+    case 'filter':
+      return (
+        (types === null || Object.hasOwn(properties, 'type')) &&
+        (queues === null || Object.hasOwn(properties, 'queue'))
+      )
+    default:
+      return true
+  }
+}
+
 /** One for each request. */
 export class ScopeGuard {
   readonly #scope: Scope
@@ -76,6 +94,15 @@ export class ScopeGuard {
         const { answer } = output as { answer: { job: string }[] }
         return { answer: await this.#onlyJobs(answer) }
       }
+      case 'past.entries': {
+        const { entries } = output as { entries: { job: string | null }[] }
+        const own: unknown[] = []
+        // One after the other: many are about the same job.
+        for (const one of entries) {
+          if (one.job !== null && (await this.#hasJob(one.job)) === true) own.push(one)
+        }
+        return { entries: own }
+      }
       case 'presence.heard':
         return { processes: [] }
       case 'jobs.explain':
@@ -117,6 +144,7 @@ export class ScopeGuard {
       }
       // Their answers are held.
       case 'store.watch':
+      case 'past.entries':
       case 'query.ended':
       case 'presence.heard':
         return input

@@ -21,7 +21,7 @@ export type { Moment, OldestMoment } from './moment.ts'
 export { BeforeHistory } from './moment.ts'
 export type * from './read-model.ts'
 export type * from './store.ts'
-export type { Totals, TotalsDistribution } from './totals.ts'
+export type * from './metrics.ts'
 export type { SqlParameter, SqlValue, UserTransaction, Writes } from './user-transaction.ts'
 export { TransactionFailed, WritesFailed, WritesTooSlow } from './user-transaction.ts'
 

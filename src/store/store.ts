@@ -29,7 +29,6 @@ import type {
   Payload,
   Queue,
   Rejection,
-  RejectionCode,
   Schedule,
   StageState,
   Step,
@@ -45,7 +44,7 @@ import type { ClaimRequest } from './claim-request.ts'
 import type { Moment } from './moment.ts'
 import type { News } from './notice.ts'
 import type { Presence } from './presence.ts'
-import type { Totals } from './totals.ts'
+import type { Metrics, Totals } from './metrics.ts'
 import type { JobsFilter, JobSummary, ReadModelAnswers } from './read-model.ts'
 import type { UserTransaction, Writes } from './user-transaction.ts'
 
@@ -400,73 +399,6 @@ export interface WorkerView {
   readonly holders: readonly Holder[]
 }
 
-/** How often a number was how large. */
-export interface Distribution {
-  readonly count: number
-  readonly sum: number
-  /** The largest number that each bucket holds; the last one is Infinity. */
-  readonly bounds: readonly number[]
-  /** How many are in each bucket. */
-  readonly counts: readonly number[]
-}
-
-/** Jobs of one type in one queue. */
-export interface Traffic {
-  readonly type: string
-  readonly queue: string
-  /** Of a pipeline: counted once, under its first stage's queue. */
-  readonly submitted: number
-  readonly granted: number
-  readonly committed: number
-  /** Failures that were reported. */
-  readonly failed: number
-  /** Leases that ran out or were taken away. */
-  readonly lost: number
-  /** Tasks that were given up and wait for a person. */
-  readonly quarantined: number
-  /** From when it could be taken (due, released, given back) to granted, in milliseconds. */
-  readonly waitMs: Distribution
-  /** From granted to committed or failed, in milliseconds. */
-  readonly runMs: Distribution
-}
-
-/** How many went from one state to another. */
-export interface StateMove {
-  /** Plain jobs; or segments of pipelines, each as if it were a plain job. */
-  readonly of: 'job' | 'segment'
-  /** Null: they were submitted. */
-  readonly from: JobState | null
-  readonly to: JobState
-  readonly count: number
-}
-
-export interface Metrics {
-  /** The authority's time, and when it began to count. */
-  readonly now: number
-  readonly since: number
-  /** How many entries of each type were written. */
-  readonly entries: Readonly<Partial<Record<Entry['type'], number>>>
-  /**
-   * How many went from where to where. A move that time makes is counted with the next entry, and what pipelines do, not at
-   * all: it follows from their segments.
-   */
-  readonly moves: readonly StateMove[]
-  /** How many commands were refused with each code, those of workers and of upkeep included. */
-  readonly refused: Readonly<Partial<Record<RejectionCode, number>>>
-  readonly traffic: readonly Traffic[]
-  /** From decided to durable, in microseconds, one for each batch. None in memory. */
-  readonly durableUs: Distribution
-  /** Effects that were under way when their lease was lost. */
-  readonly unknownOutcomes: number
-  /** Waits that executions were suspended for, by what ends them. */
-  readonly suspensions: Readonly<Record<'sleep' | 'message' | 'question' | 'call', number>>
-  /** Leases that are held, and jobs in quarantine, now. */
-  readonly leases: number
-  readonly quarantined: number
-  /** Jobs with an effect whose outcome a person has to say, now. */
-  readonly heldEffects: number
-}
-
 /** What can be asked, and what is answered. */
 export interface Answers extends ReadModelAnswers {
   /** One job with its stages and tasks; null if there is none. */
@@ -520,6 +452,19 @@ export interface Answers extends ReadModelAnswers {
     ask: {
       readonly job: string
       readonly after?: number
+      readonly limit: number
+      readonly newest?: boolean
+    }
+    answer: readonly PositionedEntry[]
+  }
+  /**
+   * Entries of the whole log behind the position `after` and up to `through`, where no entry has to stand: the first `limit`
+   * of them, or, with `newest`, the last, oldest first. What was removed is not among them.
+   */
+  entries: {
+    ask: {
+      readonly after: number
+      readonly through: number
       readonly limit: number
       readonly newest?: boolean
     }

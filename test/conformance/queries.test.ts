@@ -6,6 +6,7 @@ import type {
   Holder,
   JobSummary,
   LimitsPage,
+  PositionedEntry,
   QueryOf,
   Store,
 } from '../../src/store/index.ts'
@@ -558,5 +559,37 @@ describe.each(Object.keys(STORES))('the oldest task that waits in a queue of %s'
     expect(await oldestIn(store, 'default')).toBe(null)
     clock.time = 7_000
     expect(await oldestIn(store, 'default')).toBe(5_500)
+  })
+})
+
+describe.each(Object.keys(STORES))('the %s store shows entries of the log', (kind) => {
+  it('behind a place and up to one, where no entry has to stand: the first or the newest of them', async () => {
+    const { store, send } = await setUp(kind)
+    for (const job of ['a', 'b', 'c', 'd', 'e']) {
+      await send({ type: 'SubmitJob', job, spec: plain({ input: `"${job}"` }) })
+    }
+    const watched: PositionedEntry[] = []
+    for await (const one of store.watch(0)) {
+      watched.push(one)
+      if (watched.length === 5) break
+    }
+    const end = Number.MAX_SAFE_INTEGER
+    const ask = (asked: Omit<QueryOf<'entries'>, 'kind'>): Promise<readonly PositionedEntry[]> =>
+      store.query({ kind: 'entries', ...asked })
+    expect(await ask({ after: 0, through: end, limit: 99 })).toEqual(watched)
+    expect(await ask({ after: 0, through: end, limit: 99, newest: true })).toEqual(watched)
+    const [, second = 0, third = 0, fourth = 0] = watched.map(({ position }) => position)
+    // Between the places of two entries there may be others, which are of none.
+    for (const at of [second, third - 1]) {
+      expect(await ask({ after: at, through: end, limit: 2 })).toEqual(watched.slice(2, 4))
+      expect(await ask({ after: at, through: fourth, limit: 99 })).toEqual(watched.slice(2, 4))
+      expect(await ask({ after: 0, through: at, limit: 1, newest: true })).toEqual([watched[1]])
+      expect(await ask({ after: at, through: at, limit: 9 })).toEqual([])
+    }
+    expect(await ask({ after: 0, through: end, limit: 0 })).toEqual([])
+    expect(await ask({ after: end - 1, through: end, limit: 9, newest: true })).toEqual([])
+    expect(await ask({ after: second, through: end, limit: 2, newest: true })).toEqual(
+      watched.slice(3),
+    )
   })
 })

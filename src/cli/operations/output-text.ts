@@ -31,6 +31,15 @@ import { factsText, plainText, tableText, timeText } from '../table.ts'
 /** What an operation answers: an object. */
 export type OperationAnswer = Readonly<Record<string, unknown>>
 
+/** An entry of the log, as `past.entries` has it. */
+interface PastEntry {
+  readonly position: number
+  readonly at: Date | string
+  readonly type: string
+  readonly job: string | null
+  readonly by: string | null
+}
+
 /** The lists of an answer, and how their items are shown. */
 interface Listing {
   readonly property: string
@@ -74,6 +83,16 @@ const LISTINGS: Readonly<Record<string, Listing>> = {
       },
       { title: 'by', of: ({ by }) => by, most: 30 },
       { title: 'why', of: ({ reason }) => reason },
+    ),
+  },
+  'past.entries': {
+    property: 'entries',
+    columns: columns<PastEntry>(
+      { title: 'position', of: ({ position }) => position },
+      { title: 'time', of: ({ at }) => timeText(at).slice(0, 23) },
+      { title: 'what', of: ({ type }) => type },
+      { title: 'job', of: ({ job }) => job, most: 40 },
+      { title: 'by', of: ({ by }) => by, most: 30 },
     ),
   },
   'jobs.executions': {

@@ -3,6 +3,7 @@
  */
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { BulkReport } from '../../engine/index.ts'
+import type { OperationName } from '../../protocol/index.ts'
 import type { Action, ActionField, Filled } from './action.ts'
 import { action, announcement, FieldProblem, fieldsOf, fieldValues, rateIn } from './action.ts'
 import type { InJson } from './api.ts'
@@ -90,8 +91,7 @@ function OpenDialog({ of }: { readonly of: Action }) {
         of.onDone?.(answer)
       }
     } catch (error) {
-      const isUnknown = error instanceof NotReached
-      const why = isUnknown ? `${error.message} It may have been done, or not.` : messageOf(error)
+      const why = problemText(error, forecast.report?.matched ?? null)
       if (isOpen()) setProblem(why)
       else announcement.value = `${of.title}: ${why}`
     }
@@ -140,6 +140,14 @@ function OpenDialog({ of }: { readonly of: Action }) {
   )
 }
 
+/** `total`: how many jobs were meant; null: it is not known. */
+function problemText(error: unknown, total: number | null): string {
+  if (error instanceof NotReached) return `${error.message} It may have been done, or not.`
+  if (!(error instanceof Stopped)) return messageOf(error)
+  const of = total === null ? '' : ` of ${countText(total)}`
+  return `It stopped before its end, at ${countText(error.done)}${of} jobs or a few more. What was done stays, the rest is as it was.`
+}
+
 /** The server tells of those that it has come to: how many there are, the preview knew. */
 function Progress({
   report,
@@ -173,13 +181,45 @@ async function perform(
   const answer =
     of.progress === undefined
       ? await call(of.operation, input as never)
-      : await follow<InJson<BulkReport>>(of.progress, input, onReport, ended)
+      : await followToEnd(of.progress, input, onReport, ended)
   if (of.progress !== undefined && ended.aborted) {
     announcement.value = `${of.title}: stopped. What was done stays, the rest is as it was.`
     return answer
   }
   announcement.value = `${of.title}: ${doneText(answer)}`
   return answer
+}
+
+type BulkEvent = InJson<BulkReport> & { readonly isLast: boolean }
+
+/** The server stops when it notices that the page is gone, a little later than what it told last. */
+async function followToEnd(
+  name: OperationName,
+  input: Record<string, unknown>,
+  onReport: (report: InJson<BulkReport>) => void,
+  ended: AbortSignal,
+): Promise<BulkEvent | null> {
+  let told: BulkEvent | null = null
+  const onEvent = (event: BulkEvent): void => {
+    told = event
+    onReport(event)
+  }
+  const last = await follow<BulkEvent>(name, input, onEvent, ended).catch((error: unknown) => {
+    if (!(error instanceof NotReached) || told === null) throw error
+    return told
+  })
+  if (ended.aborted || (last?.isLast === true && last.isComplete)) return last
+  throw new Stopped(last?.done ?? 0)
+}
+
+/** It was begun, and did not come to its end. */
+class Stopped extends Error {
+  readonly done: number
+
+  constructor(done: number) {
+    super('It was cut.')
+    this.done = done
+  }
 }
 
 function doneText(answer: unknown): string {

@@ -2,7 +2,8 @@
  * Calls of the server, each an operation of the catalogue: its path, its method and what it is given come from there.
  *
  * A call that was refused carries the problem in the server's own words. One that did not reach the server says so to the
- * whole page, and the next that does takes it back.
+ * whole page, and the next that does takes it back. What a gateway says in the server's place, and a server that says nothing
+ * for long, is no answer.
  */
 import { signal } from '@preact/signals'
 import type {
@@ -30,9 +31,10 @@ import type { AskedQuestion } from '../../engine/messages/asked-question.ts'
 import type { JobState } from '../../kernel/index.ts'
 import type { Figures, OperationInput, OperationName } from '../../protocol/index.ts'
 import { OPERATIONS, pathOf } from '../../protocol/index.ts'
-import { elapsedMs, setServerTime } from './clock.ts'
+import { afterDelay, elapsedMs, setServerTime } from './clock.ts'
 import { isLinkPage } from './route.ts'
-import { keepToken, linkToken, token, tokenAsked } from './session.ts'
+import { keepToken, linkToken, scopeInUse, token, tokenAsked } from './session.ts'
+import { taggedFetch } from './tagged-fetch.ts'
 
 /** As JSON has it: a time is a text. */
 export type InJson<T> = T extends Date
@@ -49,6 +51,17 @@ export interface PastCountsOf {
   readonly states: Readonly<Record<JobState, number>>
 }
 
+/** An entry of the log. */
+interface LogEntry {
+  readonly position: number
+  readonly at: Date
+  readonly type: string
+  /** Null: it is about no job. */
+  readonly job: string | null
+  /** Of whom, or of what; null: it does not say so. */
+  readonly by: string | null
+}
+
 /** As the store says it: its times are numbers. */
 interface LimitInUse {
   readonly held: number
@@ -60,7 +73,13 @@ interface LimitInUse {
 }
 
 interface AnswerTypes {
-  caller: { name: string; seesPayloads: boolean; operations: string[] }
+  caller: {
+    name: string
+    seesPayloads: boolean
+    types: string[] | null
+    queues: string[] | null
+    operations: string[]
+  }
   counts: Counts
   health: Health
   metrics: EngineMetrics
@@ -91,6 +110,7 @@ interface AnswerTypes {
   'bulk.run': BulkReport
   'past.list': JobList
   'past.show': JobInfo
+  'past.entries': { entries: LogEntry[] }
   'past.counts': {
     position: number
     time: string
@@ -109,11 +129,19 @@ export type AnswerOf<N extends OperationName> = N extends keyof AnswerTypes
 export class CallRefused extends Error {
   readonly code: string
   readonly status: number
+  /** As the code has them. */
+  readonly details: Readonly<Record<string, unknown>>
 
-  constructor(status: number, code: string, detail: string) {
+  constructor(
+    status: number,
+    code: string,
+    detail: string,
+    details: Readonly<Record<string, unknown>> = {},
+  ) {
     super(detail)
     this.status = status
     this.code = code
+    this.details = details
   }
 }
 
@@ -129,18 +157,76 @@ export async function call<N extends OperationName>(
   ended?: AbortSignal,
 ): Promise<AnswerOf<N>> {
   const used = tokenInUse()
-  const response = await reach(name, input, ended)
-  isConnected.value = true
-  setServerTime(Number(response.headers.get('pawl-time') ?? 0) || 0)
-  const body = await bodyOf(response)
-  if (response.ok) return body as AnswerOf<N>
-  const { code = String(response.status), detail = 'The server gives no reason.' } = body as {
+  const waiting = OPERATIONS[name].method === 'GET' ? new OpenCall(name, ended) : null
+  try {
+    const response = await reach(name, input, ended, waiting)
+    const body = await bodyOf(response, ended)
+    if (response.ok) return body as AnswerOf<N>
+    const refused = refusalIn(response, body)
+    // An answer to a token that the reader has left behind says nothing of the one that they entered since.
+    if (response.status === 401 && used === tokenInUse()) askForToken(refused.message)
+    throw refused
+  } finally {
+    waiting?.close()
+  }
+}
+
+function refusalIn({ status }: Response, body: unknown): CallRefused {
+  const given = (body ?? {}) as {
     code?: string
     detail?: string
+    details?: Readonly<Record<string, unknown>>
   }
-  // An answer to a token that the reader has left behind says nothing of the one that they entered since.
-  if (response.status === 401 && used === tokenInUse()) askForToken(detail)
-  throw new CallRefused(response.status, code, detail)
+  const { code = String(status), detail = 'The server gives no reason.', details } = given
+  return new CallRefused(status, code, detail, details)
+}
+
+/** When a server answered last. */
+let lastAnswer = -Infinity
+
+/** Without any answer for so long the connection is lost; a call that is still open is given up later. */
+const SILENT_MS = 10_000
+const GIVEN_UP_MS = 30_000
+/** What reads the history may take so much longer. */
+const HISTORY_TIMES = 20
+
+/** Notices that nothing comes back. As long as others are answered, the server takes its time. */
+class OpenCall {
+  readonly #own = new AbortController()
+  readonly #asked = elapsedMs()
+  readonly #times: number
+  readonly #ended: AbortSignal | undefined
+  readonly #leave = (): void => this.#own.abort()
+  #stop: () => void = () => undefined
+
+  constructor(name: OperationName, ended: AbortSignal | undefined) {
+    this.#times = name.startsWith('past.') ? HISTORY_TIMES : 1
+    this.#ended = ended
+    if (ended?.aborted === true) this.#leave()
+    else ended?.addEventListener('abort', this.#leave)
+    this.#wait(SILENT_MS * this.#times)
+  }
+
+  get signal(): AbortSignal {
+    return this.#own.signal
+  }
+
+  close(): void {
+    this.#stop()
+    this.#ended?.removeEventListener('abort', this.#leave)
+  }
+
+  #wait(ms: number): void {
+    this.#stop = afterDelay(ms, () => this.#look())
+  }
+
+  #look(): void {
+    const silentMs = elapsedMs() - Math.max(this.#asked, lastAnswer)
+    if (silentMs >= GIVEN_UP_MS * this.#times) return this.#leave()
+    const lostMs = SILENT_MS * this.#times
+    if (silentMs >= lostMs) isConnected.value = false
+    this.#wait(silentMs >= lostMs ? GIVEN_UP_MS * this.#times - silentMs : lostMs - silentMs)
+  }
 }
 
 /** The page that a link leads to has that of the link, and no other. */
@@ -159,31 +245,56 @@ async function reach(
   name: OperationName,
   input: Readonly<Record<string, unknown>>,
   ended: AbortSignal | undefined,
+  waiting: OpenCall | null = null,
 ): Promise<Response> {
   const operation = OPERATIONS[name]
-  const { path, rest } = pathOf(operation, input)
+  // A token that is held to several types has to say which one it means.
+  const held = operation.scope === 'filter' ? { ...scopeInUse(), ...defined(input) } : input
+  const { path, rest } = pathOf(operation, held)
   const isGet = operation.method === 'GET'
   const said = Object.entries(rest).filter(([, value]) => value !== undefined)
   const query = new URLSearchParams(said.map(([key, value]) => [key, String(value)])).toString()
   const used = tokenInUse()
+  const stop = waiting?.signal ?? ended
   try {
     // Relative to the page, wherever the server is mounted.
-    const response = await fetch(`..${path}${isGet && query !== '' ? `?${query}` : ''}`, {
+    const response = await taggedFetch(`..${path}${isGet && query !== '' ? `?${query}` : ''}`, {
       method: operation.method,
       headers: {
         ...(isGet ? ageTaken() : { 'content-type': 'application/json' }),
         ...(used === '' ? {} : { authorization: `Bearer ${used}` }),
       },
       ...(isGet ? {} : { body: JSON.stringify(Object.fromEntries(said)) }),
-      ...(ended === undefined ? {} : { signal: ended }),
+      ...(stop === undefined ? {} : { signal: stop }),
     })
     if (!isGet) lastChange = elapsedMs()
+    const time = Number(response.headers.get('pawl-time') ?? Number.NaN)
+    if (Number.isFinite(time)) setServerTime(time)
+    else if (response.status >= 502 && response.status <= 504) throw notOurs()
     return response
   } catch (error) {
-    if (ended?.aborted === true) throw error
-    isConnected.value = false
-    throw new NotReached('The server does not answer.')
+    throw lost(error, ended)
   }
+}
+
+function defined(input: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(Object.entries(input).filter(([, value]) => value !== undefined))
+}
+
+function notOurs(): NotReached {
+  return new NotReached('What answered is not the server.')
+}
+
+/** An answer did not come, or not whole. */
+function lost(error: unknown, ended: AbortSignal | undefined): unknown {
+  if (ended?.aborted === true) return error
+  isConnected.value = false
+  return error instanceof NotReached ? error : new NotReached('The server does not answer.')
+}
+
+function isAnswered(): void {
+  lastAnswer = elapsedMs()
+  isConnected.value = true
 }
 
 /** What another page asked for a moment ago is new enough, unless this one changed something since. */
@@ -195,11 +306,19 @@ function ageTaken(): Readonly<Record<string, string>> {
   return isChanged ? {} : { 'cache-control': `max-age=${AGE_SECONDS}` }
 }
 
-async function bodyOf(response: Response): Promise<unknown> {
+async function bodyOf(response: Response, ended: AbortSignal | undefined): Promise<unknown> {
+  let text: string
   try {
-    return await response.json()
+    text = await response.text()
+  } catch (error) {
+    throw lost(error, ended)
+  }
+  try {
+    const body = JSON.parse(text) as unknown
+    isAnswered()
+    return body
   } catch {
-    throw new CallRefused(response.status, 'NotJson', 'What answered is not a server of Pawl.')
+    throw lost(notOurs(), ended)
   }
 }
 
@@ -207,7 +326,10 @@ export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }
 
-/** For an operation that answers with events: `onEvent` is told each; the last one is given back, also if `ended` came first. */
+/**
+ * For an operation that answers with events: `onEvent` is told each; the last one is given back, also if `ended` came first.
+ * If the connection is cut before the end, it throws `NotReached`.
+ */
 export async function follow<T>(
   name: OperationName,
   input: Readonly<Record<string, unknown>>,
@@ -215,13 +337,9 @@ export async function follow<T>(
   ended?: AbortSignal,
 ): Promise<T | null> {
   const response = await reach(name, input, ended)
-  if (!response.ok || response.body === null) {
-    const { code = '', detail = '' } = (await bodyOf(response)) as {
-      code?: string
-      detail?: string
-    }
-    throw new CallRefused(response.status, code, detail)
-  }
+  if (!response.ok) throw refusalIn(response, await bodyOf(response, ended))
+  if (response.body === null) throw lost(notOurs(), ended)
+  isAnswered()
   let last: T | null = null
   try {
     for await (const { id, data } of eventsIn(response.body)) {
@@ -229,7 +347,8 @@ export async function follow<T>(
       onEvent(last, id)
     }
   } catch (error) {
-    if (ended?.aborted !== true) throw error
+    if (ended?.aborted === true) return last
+    throw error instanceof CallRefused ? error : lost(error, ended)
   }
   return last
 }

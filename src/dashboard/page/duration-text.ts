@@ -1,5 +1,6 @@
 /**
- * Times and durations in words. They are short, and the whole time stands in the title of what shows it.
+ * Times and durations in words. They are short, and the whole time stands in the title of what shows it: by the clock of the
+ * reader, as all times on the page.
  */
 
 const UNITS: readonly (readonly [name: string, ms: number])[] = [
@@ -22,11 +23,41 @@ export function durationText(ms: number): string {
   return ''
 }
 
-/** `time` before or after `now`. */
+/** `time` before or after `now`, in whole seconds. */
 export function agoText(time: number, now: number): string {
   const ms = now - time
   if (Math.abs(ms) < 1_000) return 'now'
-  return ms > 0 ? `${durationText(ms)} ago` : `in ${durationText(-ms)}`
+  const text = durationText(Math.abs(ms)).replace(/\.\d s$/, ' s')
+  return ms > 0 ? `${text} ago` : `in ${text}`
+}
+
+function two(part: number): string {
+  return String(part).padStart(2, '0')
+}
+
+function dayText(date: Date): string {
+  return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`
+}
+
+function timeOfDay(date: Date): string {
+  const parts = [date.getHours(), date.getMinutes(), date.getSeconds()].map(two)
+  return `${parts.join(':')}.${String(date.getMilliseconds()).padStart(3, '0')}`
+}
+
+/** By the clock of the reader, with the day if it is another one than that of `now`. */
+export function clockText(time: number, now: number): string {
+  const date = new Date(time)
+  const day = dayText(date)
+  return day === dayText(new Date(now)) ? timeOfDay(date) : `${day} ${timeOfDay(date)}`
+}
+
+/** With the day, and how far the clock of the reader is ahead of UTC. */
+export function wholeTimeText(time: number): string {
+  const date = new Date(time)
+  const minutes = -date.getTimezoneOffset()
+  const ahead = Math.abs(minutes)
+  const zone = `${minutes < 0 ? '-' : '+'}${two(Math.floor(ahead / 60))}:${two(ahead % 60)}`
+  return `${dayText(date)} ${timeOfDay(date)} ${zone}`
 }
 
 export function countText(count: number): string {

@@ -6,11 +6,16 @@
  * page asks at once when the browser says that it is back.
  */
 import { signal } from '@preact/signals'
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { createContext } from 'preact'
+import { useContext, useEffect, useRef, useState } from 'preact/hooks'
 import { CallRefused, messageOf, NotReached } from './api.ts'
 import { afterDelay, elapsedMs } from './clock.ts'
 
 const PAUSE_MS = 1_500
+/** What is over hardly changes. */
+export const RARELY_MS = 15_000
+/** The pause of views below that have none of their own. */
+export const UsualPause = createContext<number | undefined>(undefined)
 /** Of the time between two questions, the server works on one for a tenth at the most. */
 const PATIENCE = 9
 const LONGEST_PAUSE_MS = 15_000
@@ -28,8 +33,10 @@ export interface Live<T> {
 export function useLive<T>(
   key: string,
   ask: (signal: AbortSignal) => Promise<T>,
-  pauseMs = PAUSE_MS,
+  ownPauseMs?: number,
 ): Live<T> {
+  const usualPauseMs = useContext(UsualPause)
+  const pauseMs = ownPauseMs ?? usualPauseMs ?? PAUSE_MS
   const [state, setState] = useState<{ key: string; data: T | null; problem: string | null }>({
     key,
     data: null,

@@ -7,9 +7,10 @@ import type { JobState } from '../../kernel/index.ts'
 import type { Action } from './action.ts'
 import { action } from './action.ts'
 import { serverNow } from './clock.ts'
-import { agoText, durationText } from './duration-text.ts'
+import { agoText, clockText, durationText, wholeTimeText } from './duration-text.ts'
 import { linkTo } from './route.ts'
 import { json, line, seen } from './safe-text.ts'
+import { seesPayloads } from './session.ts'
 
 export function State({ state }: { readonly state: string }) {
   return <span class={`state state-${state}`}>{state}</span>
@@ -19,22 +20,38 @@ export function State({ state }: { readonly state: string }) {
 export function Time({ at }: { readonly at: string | null | undefined }) {
   if (at == null) return <span class="none">never</span>
   return (
-    <time dateTime={at} title={at}>
+    <time dateTime={at} title={wholeTimeText(Date.parse(at))}>
       {agoText(Date.parse(at), serverNow())}
+    </time>
+  )
+}
+
+/** The time of day, and how long ago that is. */
+export function Moment({ at }: { readonly at: string }) {
+  const [time, now] = [Date.parse(at), serverNow()]
+  return (
+    <time dateTime={at} title={wholeTimeText(time)}>
+      {clockText(time, now)} <span class="aside">{agoText(time, now)}</span>
     </time>
   )
 }
 
 export function Since({ at }: { readonly at: string }) {
   return (
-    <time dateTime={at} title={at}>
+    <time dateTime={at} title={wholeTimeText(Date.parse(at))}>
       {durationText(serverNow() - Date.parse(at))}
     </time>
   )
 }
 
+/** In place of what the server leaves out. */
+export function NotForToken() {
+  return <span class="none">not for this token</span>
+}
+
 /** A text of a job in one line, in an order of its own. */
 export function Text({ text, most }: { readonly text: string; readonly most?: number }) {
+  if (text === '' && !seesPayloads()) return <NotForToken />
   return <bdi title={text.length > 2_000 ? undefined : seen(text)}>{line(text, most)}</bdi>
 }
 
@@ -54,13 +71,22 @@ interface JsonBlockProps {
   /** Its text, where a number in it is another one in the value. */
   readonly exact?: string | null | undefined
   readonly label: string
+  /** A job was given or made it: some tokens see none of it. */
+  readonly isOfJob?: boolean
 }
 
 /** JSON as it is; what is long is shown when it is asked for. */
-export function JsonBlock({ value, exact, label }: JsonBlockProps) {
+export function JsonBlock({ value, exact, label, isOfJob = true }: JsonBlockProps) {
   const [isWhole, setIsWhole] = useState(false)
   // What the server says again is another object with the same text.
   const text = useMemo(() => json(value, exact), [value, exact])
+  if (isOfJob && !seesPayloads()) {
+    return (
+      <p>
+        <NotForToken />
+      </p>
+    )
+  }
   if (value === undefined && exact == null) return <p class="none">none</p>
   const most = isWhole ? MOST_CHARS : SHOWN_CHARS
   const cut = text.length > most ? text.slice(0, most) : text

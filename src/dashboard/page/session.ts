@@ -13,6 +13,37 @@ export interface SignedIn {
   readonly name: string
   readonly seesPayloads: boolean
   readonly operations: ReadonlySet<string>
+  /** Null: of all. */
+  readonly types: readonly string[] | null
+  readonly queues: readonly string[] | null
+}
+
+/** What lists and counts of a token are held to that is for several types, or queues: one of each at a time. */
+export interface ChosenScope {
+  readonly type?: string
+  readonly queue?: string
+}
+
+/** As far as the reader chose. */
+export const chosenScope = signal<ChosenScope>({})
+
+/** Of what the token is for, the first where the reader chose none. */
+export function scopeInUse(): ChosenScope {
+  const { type, queue } = chosenScope.value
+  const known = reader.value
+  return {
+    ...ownOf('type', known?.types ?? null, type),
+    ...ownOf('queue', known?.queues ?? null, queue),
+  }
+}
+
+function ownOf(
+  name: keyof ChosenScope,
+  own: readonly string[] | null,
+  chosen: string | undefined,
+): ChosenScope {
+  const value = own?.find((one) => one === chosen) ?? own?.[0]
+  return value === undefined ? {} : { [name]: value }
 }
 
 /** Null: it is not known yet. */
@@ -57,6 +88,11 @@ export function keepToken(value: string): void {
 export function keepName(value: string): void {
   actorName.value = value
   store(NAME, value)
+}
+
+/** Where it does not, what stands in place of data is no data. */
+export function seesPayloads(): boolean {
+  return reader.value?.seesPayloads ?? true
 }
 
 /** What the reader may not do is not offered. */

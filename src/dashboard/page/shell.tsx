@@ -13,7 +13,17 @@ import { Problem, Waiting } from './parts.tsx'
 import type { RouteParameters } from './route.ts'
 import { isLinkPage, linkTo, route } from './route.ts'
 import { seen } from './safe-text.ts'
-import { keepToken, linkToken, reader, token, tokenAsked } from './session.ts'
+import type { ChosenScope } from './session.ts'
+import {
+  chosenScope,
+  keepToken,
+  linkToken,
+  reader,
+  scopeInUse,
+  token,
+  tokenAsked,
+} from './session.ts'
+import { changes } from './live.ts'
 import { InboxView } from './views/inbox.tsx'
 import { JobView } from './views/job.tsx'
 import { JobsView } from './views/jobs.tsx'
@@ -117,8 +127,8 @@ function useReader(): string | null {
     const ended = new AbortController()
     void (async () => {
       try {
-        const { name, seesPayloads, operations } = await call('caller', {}, ended.signal)
-        reader.value = { name, seesPayloads, operations: new Set(operations) }
+        const { operations, ...known } = await call('caller', {}, ended.signal)
+        reader.value = { ...known, operations: new Set(operations) }
         tokenAsked.value = null
         setProblem(null)
       } catch (error) {
@@ -180,6 +190,8 @@ function Header({ current }: { readonly current: string }) {
       </nav>
       {token.value !== '' && known !== null && (
         <div class="reader">
+          <ScopeChoice name="type" label="Type" own={known.types} />
+          <ScopeChoice name="queue" label="Queue" own={known.queues} />
           <span>{seen(known.name)}</span>{' '}
           <button type="button" class="small" onClick={leave}>
             Leave
@@ -187,6 +199,43 @@ function Header({ current }: { readonly current: string }) {
         </div>
       )}
     </header>
+  )
+}
+
+interface ScopeChoiceProps {
+  readonly name: keyof ChosenScope
+  readonly label: string
+  /** What the token is held to; null: to none. */
+  readonly own: readonly string[] | null
+}
+
+/** Which of several the views are about. */
+function ScopeChoice({ name, label, own }: ScopeChoiceProps) {
+  if (own === null) return null
+  if (own.length === 1) {
+    return (
+      <span class="mark">
+        {label} {seen(own[0] as string)}
+      </span>
+    )
+  }
+  return (
+    <label class="inline">
+      {label}{' '}
+      <select
+        value={scopeInUse()[name]}
+        onChange={(event) => {
+          chosenScope.value = { ...chosenScope.value, [name]: event.currentTarget.value }
+          changes.value += 1
+        }}
+      >
+        {own.map((one) => (
+          <option key={one} value={one}>
+            {seen(one)}
+          </option>
+        ))}
+      </select>
+    </label>
   )
 }
 

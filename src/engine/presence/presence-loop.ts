@@ -177,6 +177,10 @@ export class PresenceLoop {
     if (presence === null && this.#remote.size === 0) return
     if (timing.now() - this.#heardAt < FRESH_MS) return
     this.#heardAt = timing.now()
+    await this.#hearNow()
+  }
+
+  async #hearNow(): Promise<void> {
     const heard = await this.#heard(false)
     if (heard !== null) this.#noteHeard(heard)
   }
@@ -194,8 +198,7 @@ export class PresenceLoop {
     const text = JSON.stringify(request)
     const own = [...workers].find(({ name }) => name === worker)
     if (own !== undefined) return follow(own, text)
-    const heard = await this.#heard(false)
-    if (heard !== null) this.#noteHeard(heard)
+    await this.#hearNow()
     for (const process of this.#others.keys()) {
       if (await this.askProcess(process, worker, text)) return
     }
@@ -210,7 +213,7 @@ export class PresenceLoop {
       if (own !== undefined) follow(own, text)
       return own !== undefined
     }
-    if (!this.#hasOther(process, worker)) await this.refresh()
+    if (!this.#hasOther(process, worker)) await this.#hearNow()
     if (!this.#hasOther(process, worker)) return false
     for (const remote of this.#remote) if (remote.ask(process, worker, text)) return true
     return (await presence?.ask(process, worker, text)) ?? false

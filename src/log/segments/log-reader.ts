@@ -90,8 +90,8 @@ export function readEntryNow(
   return decodeEntry(bytes, RECORD_HEAD, length, code, version, position, interning)
 }
 
-/** Whether an entry is wanted, by what it begins with: its type, its time, and the job or other thing it is about. */
-export type EntryFilter = (code: number, at: number, subject: string) => boolean
+/** Whether an entry is wanted, by what it begins with: its type, its time, the job or other thing it is about; and by its place. */
+export type EntryFilter = (code: number, at: number, subject: string, position: number) => boolean
 
 const EVERY: EntryFilter | null = null
 
@@ -277,7 +277,7 @@ export class LogReader {
     head.count()
     const time = head.time()
     head.count()
-    return isWanted(code, time, head.text())
+    return isWanted(code, time, head.text(), positionOf(segment.head.base, offset))
   }
 
   #recordAt(segment: Segment, bytes: Buffer, at: number, offset: number): RecordHead {

@@ -38,7 +38,7 @@ import type {
   StoreSnapshot,
   StreamPage,
 } from '../store.ts'
-import type { Totals } from '../totals.ts'
+import type { Totals } from '../metrics.ts'
 import { claimedBy } from '../views/claimed.ts'
 import { EntryWatches } from '../views/entry-watch.ts'
 import { taskView } from '../views/job-views.ts'
@@ -50,6 +50,7 @@ import { openDirectorySnapshot } from './directory-snapshot.ts'
 import type { DirectoryState } from './directory-state.ts'
 import { HistoryLinks } from './history-links.ts'
 import { JobListing } from './job-listing.ts'
+import { logPage } from './log-page.ts'
 import { OwnerPresence } from './owner-presence.ts'
 import { bytesFor, bytesForAlike, GRANT_BYTES, isNewWork } from './size-estimate.ts'
 
@@ -238,6 +239,7 @@ export class DirectoryStore implements Store {
       ...shared,
       jobs: (query) => this.#listing.page(query, () => this.#assertOpen()),
       history: (query) => this.#history(query),
+      entries: (query) => this.#entries(query),
       stream: (query) => this.#stream(query),
       upkeep: ({ limit, forgets = true }) => this.#upkeep(limit, forgets),
     }
@@ -341,6 +343,17 @@ export class DirectoryStore implements Store {
         entries.push({ position, entry: state.erased.shown(found.entry, position) })
     }
     return entries
+  }
+
+  async #entries(query: QueryOf<'entries'>): Promise<PositionedEntry[]> {
+    const { reader, state, checkpoints } = this.#parts
+    await this.#writer.durable()
+    // No file goes away meanwhile.
+    const found = await checkpoints.pinned(() => {
+      const bases = this.#writer.segments.map(({ head }) => head.base)
+      return logPage(reader, bases, this.#writer.durablePosition, query)
+    })
+    return state.erased.shownAll(found).map(({ position, entry }) => ({ position, entry }))
   }
 
   async #stream(query: QueryOf<'stream'>): Promise<StreamPage | null> {

@@ -26,7 +26,7 @@ import type {
   Store,
   StoreSnapshot,
 } from '../store.ts'
-import type { Totals } from '../totals.ts'
+import type { Totals } from '../metrics.ts'
 import { claimedBy } from '../views/claimed.ts'
 import { EntryWatches } from '../views/entry-watch.ts'
 import { listing, PageOfJobs } from '../views/job-pages.ts'
@@ -134,6 +134,13 @@ export class MemoryStore implements Store {
       const positions = (this.#positions.get(job) ?? []).filter((one) => one > after)
       const from = newest ? Math.max(0, positions.length - limit) : 0
       return this.#entriesAt(positions.slice(from, from + Math.max(0, limit)))
+    },
+    entries: ({ after, through, limit, newest = false }) => {
+      const last = Math.min(through, this.#entries.length)
+      const first = newest ? Math.max(after, last - limit) : after
+      const end = Math.min(last, first + limit)
+      const entries = this.#entries.slice(first, Math.max(first, end))
+      return entries.map((entry, i) => ({ position: first + i + 1, entry }))
     },
     stream: (query) => {
       const task = findTask(this.#ledger.world, query.job, query.stage, query.segment)

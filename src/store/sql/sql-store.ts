@@ -25,7 +25,6 @@ import type {
   Answer,
   AnswerTo,
   Claimed,
-  Metrics,
   PositionedEntry,
   Query,
   Reachability,
@@ -33,7 +32,7 @@ import type {
   StoreSnapshot,
   SubmittedAndClaimed,
 } from '../store.ts'
-import type { Totals } from '../totals.ts'
+import type { Metrics, Totals } from '../metrics.ts'
 import type { UserTransaction, Writes } from '../user-transaction.ts'
 import { EntryWatches } from '../views/entry-watch.ts'
 import type { Availability } from './availability.ts'

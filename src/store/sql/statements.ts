@@ -300,6 +300,10 @@ export interface Statements extends CallStatements, CountStatements {
   readonly streamEntries: string
   /** position, most → position, record of all entries behind it, in order. */
   readonly eventsAfter: string
+  /** position, through, most → position, record of the entries behind it up to that one, in order. */
+  readonly eventsWithin: string
+  /** The same, newest first. */
+  readonly newestEventsWithin: string
   /**
    * now, queue, most → record, full_at, the counts of its leased and its ready tasks, and how many are due
    * that no claim has given a turn yet. Of those it reads so many, of all queues.

@@ -15,8 +15,7 @@ import type {
   TaskEntry,
 } from '../../kernel/index.ts'
 import { plainState } from '../../kernel/index.ts'
-import type { Distribution, Metrics, StateMove, Traffic } from '../store.ts'
-import type { Totals } from '../totals.ts'
+import type { Distribution, Metrics, StateMove, Totals, Traffic } from '../metrics.ts'
 import { COUNTED_STATES } from './job-counts.ts'
 import { typeOf } from './job-with-stored-spec.ts'
 import type { TaskSnapshot } from './task-snapshot.ts'

@@ -1,8 +1,7 @@
 /**
  * The counters of a process, summed over types and queues.
  */
-import type { Distribution, Metrics } from '../store.ts'
-import type { Totals, TotalsDistribution } from '../totals.ts'
+import type { Distribution, Metrics, Totals, TotalsDistribution } from '../metrics.ts'
 
 /** Null: it wrote nothing yet. */
 export function totalsOf({

@@ -70,7 +70,7 @@ const NO_RECORDS: FinishedRecords = {
 export function ledgerQueries(
   ledger: Ledger,
   finished: FinishedRecords = NO_RECORDS,
-): LedgerAnswers<Exclude<QueryKind, 'jobs' | 'history' | 'stream' | 'upkeep'>> {
+): LedgerAnswers<Exclude<QueryKind, 'jobs' | 'history' | 'entries' | 'stream' | 'upkeep'>> {
   const examination = new Examination(ledger)
   const find = (id: string): JobRecord | null => recordOf(ledger, id) ?? finished.find(id)
   const tallies = (record: JobRecord): Tallies => talliesOf(ledger, record)

@@ -423,13 +423,15 @@ describe('queues, schedules, workers and the whole', () => {
     const { id } = await pawl.submit(mail, 1)
     await inState(pawl, id, 'SUCCEEDED')
     const first = (await pawl.history(id))[0]?.position ?? 0
-    const [health, metrics, shown, listed, counted] = await Promise.all([
+    const [health, metrics, shown, listed, counted, written] = await Promise.all([
       run('health'),
       json('metrics'),
       json('at', 'show', id, '--position', String(first)),
       json('at', 'list', '--position', String(first)),
       json('at', 'counts', '--time', 'now'),
+      json('at', 'entries', '--through', String(first), '--newest'),
     ])
+    expect(written['entries']).toMatchObject([{ position: first, type: 'JobSubmitted', job: id }])
     expect(health).toMatchObject({ code: 0 })
     expect(metrics['entries']).toMatchObject({ JobSubmitted: 1 })
     expect(shown).toMatchObject({ id, state: 'QUEUED' })

@@ -166,7 +166,39 @@ describe('the inbox', () => {
     await card.getByText('may not answer it').waitFor()
     expect(await card.getByLabel('No', { exact: true }).isChecked()).toBe(true)
     await pawl.cancel(id)
+    await card.getByText('The job does not ask it any more.').waitFor()
+    expect(await card.getByLabel('No', { exact: true }).isChecked()).toBe(true)
+    await card.getByRole('button', { name: 'Close' }).click()
     await card.waitFor({ state: 'detached' })
+    await page.close()
+  })
+
+  it('keeps a question that is being answered where it is, and says who answered it meanwhile', async () => {
+    const { page, faults, go } = await openInbox()
+    const { id } = await pawl.submit(settle, { order: 'B-1' })
+    const next = await pawl.submit(settle, { order: 'B-2' })
+    const last = await pawl.submit(settle, { order: 'B-3' })
+    await asked(last.id)
+    await go('inbox')
+    const card = page.locator('.question', { hasText: 'order B-1' })
+    await card.getByLabel('Reason').fill('the photo shows it')
+    await page.locator('.question', { hasText: 'order B-3' }).getByLabel('Yes').check()
+    const value = { pay: true, cause: 'lost' }
+    for (const one of [id, next.id]) {
+      await pawl.answer({ job: one, name: 'claim' }, value, { by: 'grace' })
+    }
+    await card.getByText('It was answered by grace meanwhile.').waitFor()
+    // Nothing was filled in for the second: it is gone. The others are where they were.
+    await page.locator('.question', { hasText: 'order B-2' }).waitFor({ state: 'detached' })
+    const titles = await page.locator('.question h2').allInnerTexts()
+    expect(titles).toEqual(['Settle order B-1?', 'Settle order B-3?'])
+    expect(await card.getByLabel('Reason').inputValue()).toBe('the photo shows it')
+    expect(await card.getByRole('button', { name: 'Answer' }).count()).toBe(0)
+    expect(await seriousFaults(page)).toEqual([])
+    await card.getByRole('button', { name: 'Close' }).click()
+    await card.waitFor({ state: 'detached' })
+    expect(faults).toEqual([])
+    await pawl.cancel(last.id)
     await page.close()
   })
 
@@ -337,6 +369,27 @@ describe('a signed link', () => {
     // What is wrong with a link does not sign its reader in or out.
     await page.goto(`${guarded.url}#/`)
     await page.getByLabel('Token').waitFor()
+    await page.close()
+  })
+
+  it('that is good works on a device whose clock is a day ahead', async () => {
+    const { id } = await pawl.submit(approve, 'the map')
+    await asked(id)
+    const page = await (browser as Browser).newPage()
+    await page.clock.setSystemTime(Date.now() + 86_400_000)
+    await page.goto(linkTo(id))
+    await page.getByRole('heading', { name: 'May the map go out?' }).waitFor()
+    // The server says what is over.
+    await page.goto(linkTo(id, { until: new Date(Date.now() - 60_000) }))
+    await page.getByRole('heading', { name: 'This link has expired' }).waitFor()
+    await page.getByText('Its time was over 1 min ago').waitFor()
+    const terms = { key: KEY, job: id, by: 'ada@example.com', message: 'decision' }
+    const old = messageLink({ ...terms, until: new Date(Date.now() - 60_000) })
+    await page.goto(`${guarded.url}#${old}`)
+    await page.getByLabel('Answer').fill('true')
+    await page.getByRole('button', { name: 'Send' }).click()
+    await page.getByText('This link has expired. Ask for a new one.').waitFor()
+    await pawl.cancel(id)
     await page.close()
   })
 

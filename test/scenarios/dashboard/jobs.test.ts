@@ -58,6 +58,13 @@ const openPage = (isNarrow = false, url = served.url): Promise<OpenedPage> =>
 
 const filterField = (page: Page) => page.getByRole('combobox', { name: 'Filter' })
 
+async function keepView(page: Page, name: string): Promise<void> {
+  await page.getByRole('button', { name: 'Keep this view…' }).click()
+  await page.getByLabel('Name of the view').fill(name)
+  await page.keyboard.press('Enter')
+  await page.getByRole('link', { name, exact: true }).waitFor()
+}
+
 /** Presses Tab until it is there. */
 async function tabTo(page: Page, name: RegExp): Promise<void> {
   const seen: string[] = []
@@ -164,6 +171,27 @@ describe('the filter of jobs', () => {
     await page.close()
   })
 
+  it('is kept by two tabs at once, and each shows what the other keeps', async () => {
+    const context = await (browser as Browser).newContext()
+    const [one, other] = [await context.newPage(), await context.newPage()]
+    // The second is told of nothing, as one that was stopped by the browser is.
+    await other.addInitScript(
+      `addEventListener('storage', (event) => event.stopImmediatePropagation())`,
+    )
+    await one.goto(`${served.url}#/jobs?type=mail`)
+    await other.goto(`${served.url}#/jobs?type=note`)
+    await other.getByRole('button', { name: 'Keep this view…' }).waitFor()
+    await keepView(one, 'All mail')
+    await keepView(other, 'All notes')
+    await one.getByRole('link', { name: 'All notes' }).waitFor()
+    await other.getByRole('link', { name: 'All mail' }).waitFor()
+    await one.getByRole('button', { name: 'Remove the view All notes' }).click()
+    await one.reload()
+    await one.getByRole('link', { name: 'All mail' }).waitFor()
+    expect(await one.getByRole('link', { name: 'All notes' }).count()).toBe(0)
+    await context.close()
+  })
+
   it('is kept as a view under a name, by this browser, until it is removed', async () => {
     const { page, go } = await openPage()
     await go('jobs?type=mail&state=QUARANTINED')
@@ -255,6 +283,23 @@ describe('the filter of jobs', () => {
 })
 
 describe('a job', () => {
+  it('says when things happened by the clock of the reader, as a day in a filter is one of the reader', async () => {
+    const page = await (browser as Browser).newPage({ timezoneId: 'Pacific/Auckland' })
+    await page.goto(`${served.url}#/job?id=${shop.failed}`)
+    const times = page.getByRole('table', { name: 'History' }).locator('time')
+    const at = new Date((await times.first().getAttribute('datetime')) ?? '')
+    const clock = at.toLocaleTimeString('en-GB', { timeZone: 'Pacific/Auckland' })
+    expect(await times.first().innerText()).toMatch(new RegExp(`${clock}\\.\\d{3} .*ago$`))
+    expect(await times.first().getAttribute('title')).toMatch(/ \+1[23]:00$/)
+    const leased = page.getByRole('table', { name: 'Attempts' }).locator('time').first()
+    expect(await leased.innerText()).toMatch(/\d\d:\d\d:\d\d\.\d{3} .*ago$/)
+    const asked = page.waitForRequest((request) => request.url().includes('submittedFrom='))
+    await page.goto(`${served.url}#/jobs?submittedFrom=2026-11-02`)
+    const from = new URL((await asked).url()).searchParams.get('submittedFrom')
+    expect(from).toBe(String(Date.parse('2026-11-02T00:00+13:00')))
+    await page.close()
+  })
+
   it('shows what its handler says, its streams and its steps as they come, without being loaded again', async () => {
     const { page, faults, go } = await openPage()
     await go(`job?id=${jobs.talker}`)
@@ -431,6 +476,25 @@ describe('a job', () => {
 })
 
 describe('a pipeline', () => {
+  it('has its stage and segment in the address, its name on the tab, and those of its stages in a queue', async () => {
+    const { page, go } = await openPage()
+    await go(`job?id=${shop.film}`)
+    await expect.poll(() => page.title()).toBe(`film ${shop.film} · Pawl`)
+    await page.getByRole('button', { name: /^render/ }).click()
+    await page.getByRole('button', { name: /^#4/ }).click()
+    await page.getByRole('region', { name: 'Segment 4' }).waitFor()
+    expect(page.url()).toMatch(/&stage=render&segment=4$/)
+    await page.reload()
+    await page.getByRole('region', { name: 'Segment 4' }).waitFor()
+    await page.getByRole('button', { name: /^sound/ }).click()
+    await page.getByRole('heading', { name: /^sound/ }).waitFor()
+    await page.goBack()
+    await page.getByRole('region', { name: 'Segment 4' }).waitFor()
+    await page.goto(`${served.url}#/queues?queue=gpu`)
+    await page.getByRole('cell', { name: 'render, segment 3' }).waitFor()
+    await page.close()
+  })
+
   it('is drawn, moved and made larger by mouse and keys, and follows what runs until it is moved', async () => {
     const { page, faults, go } = await openPage()
     await go(`job?id=${jobs.wide}`)
@@ -522,6 +586,29 @@ describe('a pipeline', () => {
     expect(segments[0]).toMatchObject({ segment: 100, state: 'DEAD', attempt: 2 })
     await page.close()
   })
+})
+
+it('a job of 1 MB is sent once while nothing happens to it, and one that is over is rarely asked for', async () => {
+  const { page, go } = await openPage()
+  const statuses: number[] = []
+  let requests = 0
+  page.on('response', (response) => {
+    if (response.url().includes('/v1/jobs/')) requests += 1
+    if (/\/v1\/jobs\/[^/?]+$/.test(response.url())) statuses.push(response.status())
+  })
+  const { id } = await pawl.submit(note, 'x'.repeat(1_000_000), { hold: true })
+  await go(`job?id=${id}`)
+  await expect.poll(() => statuses.length, { timeout: 20_000 }).toBeGreaterThan(2)
+  expect(statuses).toEqual([200, ...statuses.slice(1).map(() => 304)])
+  await page.getByText('of 1,000,002 characters are shown').waitFor()
+  await pawl.cancel(id, { by: 'grace', reason: 'too large' })
+  await page.locator('.title .state-FAILED').waitFor()
+  // It is over: asked for once more, and then not for a while.
+  await page.getByText('grace: too large').first().waitFor()
+  const before = requests
+  await page.waitForTimeout(6_000)
+  expect(requests - before).toBeLessThanOrEqual(2)
+  await page.close()
 })
 
 it('a job of 1 MB of harmful text is shown in less than a second, and all of it when it is asked for', async () => {

@@ -45,6 +45,9 @@ describe('many jobs over HTTP', () => {
     expect((await call('queues.list')).body['queues']).toMatchObject([{ name: 'later', states }])
     const seen = await events('bulk.events', { action: 'cancel', all: true, reason: 'a mistake' })
     expect(seen.at(-1)?.data).toMatchObject({ matched: 250, done: 250, isComplete: true })
+    expect(seen.map(({ data }) => data['isLast'])).toEqual(
+      seen.map((_, i) => i === seen.length - 1),
+    )
     expect((await call('counts')).body['states']).toEqual({ ...STATES, FAILED: 250 })
   })
 

@@ -25,6 +25,8 @@ export interface AnswerFormProps {
   readonly label?: string
   /** What is answered is known already: nothing is asked but the reason. */
   readonly isFixed?: boolean
+  /** It is not asked any more: what is filled in can be read, and not sent. */
+  readonly isOver?: boolean
   /** Resolves when the answer was taken. */
   readonly send: (value: unknown, reason: string) => Promise<void>
 }
@@ -33,7 +35,7 @@ export interface AnswerFormProps {
 const MOST_SIDE_BY_SIDE = 4
 
 export function AnswerForm(props: AnswerFormProps) {
-  const { schema, who, label = 'Answer', isFixed = false, send } = props
+  const { schema, who, label = 'Answer', isFixed = false, isOver = false, send } = props
   const id = useId()
   const form = useRef<HTMLFormElement>(null)
   const [filled, setFilled] = useState<FilledForm>({})
@@ -43,6 +45,7 @@ export function AnswerForm(props: AnswerFormProps) {
   const [isBusy, setIsBusy] = useState(false)
   const parts = formOf(schema)
   const submit = async (): Promise<void> => {
+    if (isOver) return
     const read = isFixed ? { value: null } : readForm(parts, schema, filled)
     setProblems('problems' in read ? read.problems : {})
     setRefused(null)
@@ -82,9 +85,11 @@ export function AnswerForm(props: AnswerFormProps) {
       </div>
       <Problem problem={refused ?? whole ?? null} />
       <div class="buttons">
-        <button type="submit" class="main" disabled={isBusy}>
-          {isBusy ? 'Sending…' : label}
-        </button>
+        {!isOver && (
+          <button type="submit" class="main" disabled={isBusy}>
+            {isBusy ? 'Sending…' : label}
+          </button>
+        )}
       </div>
     </form>
   )

@@ -4,7 +4,7 @@
 import type { AnswerOf } from '../api.ts'
 import { serverNow } from '../clock.ts'
 import { durationText } from '../duration-text.ts'
-import { Cell, Empty, Table, Text, Time } from '../parts.tsx'
+import { Cell, Empty, Moment, Table, Text, Time } from '../parts.tsx'
 import { seen } from '../safe-text.ts'
 import { useSize } from '../size.ts'
 import type { ShownAttempt, JobTimeline, TimelineMark, TimelineSpan } from './job-timeline.ts'
@@ -36,7 +36,7 @@ export function AttemptsPart({
             <Text text={one.worker} most={40} />
           </Cell>
           <Cell of="Leased">
-            <Time at={one.leasedAt} />
+            <Moment at={one.leasedAt} />
           </Cell>
           <Cell of="Took" number>
             {durationText(endOf(one, serverNow()) - Date.parse(one.leasedAt))}

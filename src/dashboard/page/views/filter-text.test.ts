@@ -83,6 +83,7 @@ describe('a filter that is typed', () => {
     expect(timeIn('2d', NOW)).toBe(NOW - 2 * 86_400_000)
     expect(new Date(timeIn('today', NOW) as number).getHours()).toBe(0)
     expect(timeIn('2026-11-18T15:00:00.000Z', NOW)).toBe(NOW)
+    expect(timeIn('2026-11-18', NOW)).toBe(new Date(2026, 10, 18).getTime())
     expect(timeIn('soon', NOW)).toBe(null)
     expect(timeIn('1763500000000', NOW)).toBe(1_763_500_000_000)
     expect(

@@ -176,7 +176,9 @@ export function timeIn(text: string, now: number): number | null {
   if (text === 'today') return new Date(now).setHours(0, 0, 0, 0)
   const [, count, unit] = /^(\d{1,6})\s*([mhdw])$/.exec(text) ?? []
   if (count !== undefined) return now - Number(count) * (UNITS[unit as string] as number)
-  const time = /^\d{4}-/.test(text) ? Date.parse(text) : Number.NaN
+  // Without a time of day, it would be taken as a day of UTC.
+  const whole = /^\d{4}-\d\d-\d\d$/.test(text) ? `${text}T00:00` : text
+  const time = /^\d{4}-/.test(text) ? Date.parse(whole) : Number.NaN
   return Number.isNaN(time) ? null : time
 }
 

@@ -2,7 +2,7 @@
  * Everything that happened to a job: what, when, who and why.
  */
 import type { AnswerOf } from '../api.ts'
-import { Cell, State, Table, Text, Time } from '../parts.tsx'
+import { Cell, Moment, State, Table, Text } from '../parts.tsx'
 import { linkTo } from '../route.ts'
 import { may } from '../session.ts'
 
@@ -19,7 +19,7 @@ export function HistoryPart({ id, items }: { readonly id: string; readonly items
       {items.map(({ position, at, type, from, to, by, reason }, i) => (
         <tr key={`${position} ${i}`}>
           <Cell of="When">
-            <Time at={at} />
+            <Moment at={at} />
           </Cell>
           <Cell of="What">{type}</Cell>
           <Cell of="State">{to === null || from === to ? '–' : <State state={to} />}</Cell>

@@ -2,15 +2,16 @@
  * Questions that wait for people, each with a form. An answer carries a name and a reason. Whom they are for, and of which
  * type of job they are, stands in the address.
  */
-import { useState } from 'preact/hooks'
+import { useRef, useState } from 'preact/hooks'
 import { announcement } from '../action.ts'
 import type { AnswerOf } from '../api.ts'
-import { call } from '../api.ts'
-import { changes, useLive } from '../live.ts'
+import { call, CallRefused, messageOf } from '../api.ts'
+import { changes, ONCE, useLive } from '../live.ts'
 import { Empty, Problem, Text, Waiting } from '../parts.tsx'
 import type { RouteParameters } from '../route.ts'
 import { goTo, linkTo } from '../route.ts'
-import { actorName, keepName, may, reader } from '../session.ts'
+import { line, seen } from '../safe-text.ts'
+import { actorName, keepName, may, reader, seesPayloads } from '../session.ts'
 import { AnswerForm } from './answer-form.tsx'
 import type { ShownQuestion } from './question.tsx'
 import { GivenInput, QuestionFacts } from './question.tsx'
@@ -46,14 +47,12 @@ export function InboxView({ parameters }: { readonly parameters: RouteParameters
       <Problem problem={problem} />
       {data === null ? (
         problem === null && <Waiting />
-      ) : data.questions.length === 0 ? (
-        <Empty>{isHeld ? 'No such question waits.' : 'No question waits. All is decided.'}</Empty>
       ) : (
-        <ul class="questions">
-          {data.questions.map((one) => (
-            <QuestionCard key={`${one.job} ${one.stage} ${one.segment} ${one.name}`} of={one} />
-          ))}
-        </ul>
+        <Questions
+          key={key}
+          open={data.questions}
+          none={isHeld ? 'No such question waits.' : 'No question waits. All is decided.'}
+        />
       )}
       <nav class="buttons pages" aria-label="Pages">
         {after !== undefined && (
@@ -68,6 +67,48 @@ export function InboxView({ parameters }: { readonly parameters: RouteParameters
         )}
       </nav>
     </>
+  )
+}
+
+function keyOf({ job, stage, segment, name, since }: ShownQuestion): string {
+  return JSON.stringify([job, stage, segment, name, since])
+}
+
+interface QuestionsProps {
+  /** Those that wait now, the oldest first. */
+  readonly open: readonly ShownQuestion[]
+  /** What is said if there is none. */
+  readonly none: string
+}
+
+/** In the order in which they came. One that is being answered stays where it is, also when it waits no more. */
+function Questions({ open, none }: QuestionsProps) {
+  const [typedIn, setTypedIn] = useState<ReadonlySet<string>>(new Set())
+  const before = useRef<readonly ShownQuestion[]>([])
+  const now = new Map(open.map((one) => [keyOf(one), one]))
+  const kept = before.current.flatMap((one) => {
+    return now.get(keyOf(one)) ?? (typedIn.has(keyOf(one)) ? one : [])
+  })
+  const known = new Set(kept.map(keyOf))
+  const shown = [...kept, ...open.filter((one) => !known.has(keyOf(one)))]
+  before.current = shown
+  const mark = (key: string, isTypedIn: boolean): void => {
+    setTypedIn(
+      (was) => new Set([...[...was].filter((one) => one !== key), ...(isTypedIn ? [key] : [])]),
+    )
+  }
+  if (shown.length === 0) return <Empty>{none}</Empty>
+  return (
+    <ul class="questions">
+      {shown.map((one) => (
+        <QuestionCard
+          key={keyOf(one)}
+          of={one}
+          isOver={!now.has(keyOf(one))}
+          onTyped={(isTypedIn) => mark(keyOf(one), isTypedIn)}
+        />
+      ))}
+    </ul>
   )
 }
 
@@ -121,7 +162,15 @@ function InboxFilter({ who, type, questions }: FilterProps) {
   )
 }
 
-function QuestionCard({ of }: { readonly of: ShownQuestion }) {
+interface CardProps {
+  readonly of: ShownQuestion
+  /** It waits no more. */
+  readonly isOver: boolean
+  /** Told true as soon as something is filled in, and false when it need not be kept. */
+  readonly onTyped: (isTypedIn: boolean) => void
+}
+
+function QuestionCard({ of, isOver, onTyped }: CardProps) {
   const send = async (value: unknown, reason: string): Promise<void> => {
     const { job, name, stage, segment } = of
     const by = actorName.value.trim()
@@ -135,19 +184,54 @@ function QuestionCard({ of }: { readonly of: ShownQuestion }) {
         ...(stage === null ? {} : { stage, segment }),
       })
       announcement.value = 'Your answer was taken.'
+      onTyped(false)
     } finally {
       changes.value += 1
     }
   }
   return (
-    <li class="card question">
+    <li class="card question" onInput={() => onTyped(true)}>
       <h2>
         <Text text={of.ask} most={600} />
       </h2>
       <QuestionFacts of={of} hasJob={may('jobs.show')} />
       <GivenInput job={of.job} />
-      {may('inbox.answer') && <AnswerForm schema={of.schema} who={<YourName />} send={send} />}
+      {may('inbox.answer') && !seesPayloads() && (
+        <p class="none">Your token does not see what is asked: it is not answered here.</p>
+      )}
+      {isOver && <Meanwhile of={of} onClose={() => onTyped(false)} />}
+      {may('inbox.answer') && seesPayloads() && (
+        <AnswerForm schema={of.schema} isOver={isOver} who={<YourName />} send={send} />
+      )}
     </li>
+  )
+}
+
+/** What became of a question that ceased to wait while the reader was at it. */
+function Meanwhile({ of, onClose }: { readonly of: ShownQuestion; readonly onClose: () => void }) {
+  const { job, name, stage, segment } = of
+  const place = stage === null ? {} : { stage, segment }
+  const ask = async (ended: AbortSignal): Promise<string> => {
+    if (!may('inbox.show')) return 'It waits no more.'
+    try {
+      const { state, answers } = await call('inbox.show', { job, name, ...place }, ended)
+      const who = answers.map(({ by }) => line(by, 80)).join(', ')
+      if (state === 'ANSWERED') return `It was answered by ${who} meanwhile.`
+      if (state === 'TIMED_OUT') return 'Its time is over.'
+      return state === 'OPEN' ? 'It is asked anew.' : 'The job does not ask it any more.'
+    } catch (error) {
+      if (error instanceof CallRefused) return messageOf(error)
+      throw error
+    }
+  }
+  const { data } = useLive(`meanwhile ${keyOf(of)}`, ask, ONCE)
+  return (
+    <div class="meanwhile" role="status">
+      <p>{data === null ? 'It waits no more.' : seen(data)} What is filled in here is not sent.</p>
+      <button type="button" onClick={onClose}>
+        Close
+      </button>
+    </div>
   )
 }
 

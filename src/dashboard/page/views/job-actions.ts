@@ -40,8 +40,8 @@ const ORDER: readonly AcceptedOne['action'][] = [
 ]
 
 interface OfferedJob {
-  /** What the job was given, as it is shown. */
-  readonly input: string
+  /** What the job was given, as it is shown; null: the reader does not see it, and is not asked for another one. */
+  readonly input: string | null
   /** As JSON text, by the names of steps, as far as they are known. */
   readonly steps: ReadonlyMap<string, string>
 }
@@ -60,8 +60,8 @@ export function offeredActions(
 /** Above this, nobody edits it in a small field. */
 const MOST_EDITED = 20_000
 
-function editable(input: string): string {
-  return input.length > MOST_EDITED ? '' : input
+function editable(input: string | null): string | null {
+  return input !== null && input.length > MOST_EDITED ? '' : input
 }
 
 function placeOf({ job, stage, segment, attempt }: Accepted): ActionPlace {
@@ -77,7 +77,7 @@ function offersOf(
   one: AcceptedOne,
   place: ActionPlace,
   effects: readonly string[],
-  input: string,
+  input: string | null,
   steps: ReadonlyMap<string, string>,
 ): readonly OfferedAction[] {
   const isSegment = place.stage !== undefined
@@ -179,8 +179,8 @@ export const KEPT_OR_NEW =
   'JSON. Left as it is, it stays, with the steps that are recorded. Another one drops them.'
 
 /** Of a pipeline as a whole, each task gets a budget, and keeps its element. */
-function retry(place: ActionPlace, isSegment: boolean, input: string): OfferedAction {
-  const takesInput = place.attempt !== undefined
+function retry(place: ActionPlace, isSegment: boolean, input: string | null): OfferedAction {
+  const takesInput = place.attempt !== undefined && input !== null
   return {
     label: 'Retry',
     action: {
@@ -241,7 +241,7 @@ const MOST_STEP_FIELDS = 20
 function rerun(
   { job }: ActionPlace,
   { isWhole, from, effects }: ActionNamed<'rerun'>,
-  given: string,
+  given: string | null,
   values: ReadonlyMap<string, string>,
 ): OfferedAction {
   const first = isWhole ? '' : (from[0] ?? '')
@@ -267,7 +267,7 @@ function rerun(
       name: 'input',
       label: 'Another input',
       kind: 'json',
-      ...editedFrom(given),
+      ...editedFrom(given ?? ''),
       hint:
         kept.length === 0
           ? 'JSON. Left as it is, it stays.'
@@ -275,7 +275,7 @@ function rerun(
     }
     return [
       ...(from.length === 0 ? [] : [step]),
-      ...(isWhole || chosen !== '' ? [input] : []),
+      ...(given !== null && (isWhole || chosen !== '') ? [input] : []),
       ...edited,
       ...(effects.length === 0 ? [] : [again]),
     ]

@@ -6,6 +6,7 @@ import type { ComponentChildren } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import { JobLink, JsonBlock, Text, Time } from '../parts.tsx'
 import { line, seen } from '../safe-text.ts'
+import { seesPayloads } from '../session.ts'
 import { EffectList } from './effect-list.tsx'
 import { ErrorText } from './error-text.tsx'
 import type { ShownJob } from './job-actions.ts'
@@ -28,6 +29,8 @@ export function Part({
   )
 }
 
+const NONE = { progress: undefined, metadata: undefined }
+
 export function JobPayloads({
   job,
   history,
@@ -35,7 +38,9 @@ export function JobPayloads({
   readonly job: ShownJob
   readonly history: ShownHistory
 }) {
-  const { error, lines, progress, effects, steps, waits, streams, exact = {} } = job
+  const { error, lines, effects, steps, waits, streams, exact = {} } = job
+  // The server says nothing in their place whether there are any or not.
+  const { progress, metadata } = seesPayloads() ? job : NONE
   return (
     <>
       {(progress !== undefined || lines.length > 0) && (
@@ -57,9 +62,9 @@ export function JobPayloads({
           <JsonBlock value={job.output} exact={exact.output} label="Output" />
         </Part>
       </div>
-      {job.metadata !== undefined && (
+      {metadata !== undefined && (
         <Part name="Metadata">
-          <JsonBlock value={job.metadata} exact={exact.metadata} label="Metadata" />
+          <JsonBlock value={metadata} exact={exact.metadata} label="Metadata" />
         </Part>
       )}
       {waits.length > 0 && <WaitsPart job={job} />}
@@ -182,7 +187,7 @@ function StepsPart({
   readonly steps: readonly string[]
   history: ShownHistory
 }) {
-  const values = stepValues(history)
+  const values = seesPayloads() ? stepValues(history) : new Map<string, string>()
   return (
     <Part name="Steps">
       <ol class="steps">

@@ -3,17 +3,18 @@
  */
 import type { ComponentChildren } from 'preact'
 import { Fragment } from 'preact'
-import { useRef, useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import { action } from '../action.ts'
 import type { AnswerOf } from '../api.ts'
 import { call } from '../api.ts'
+import { serverNow } from '../clock.ts'
 import { commandLine } from '../command-line.ts'
-import { useLive } from '../live.ts'
+import { RARELY_MS, useLive, UsualPause } from '../live.ts'
 import { CopyButton, JobLink, Problem, State, Text, Time, Waiting } from '../parts.tsx'
 import type { RouteParameters } from '../route.ts'
 import { goToJob, linkTo } from '../route.ts'
-import { json, seen } from '../safe-text.ts'
-import { may, reader } from '../session.ts'
+import { json, line, seen } from '../safe-text.ts'
+import { may, seesPayloads } from '../session.ts'
 import { AttemptsPart, TimelinePart } from './attempts.tsx'
 import { HistoryPart } from './history.tsx'
 import type { OfferedAction, ShownJob } from './job-actions.ts'
@@ -41,8 +42,13 @@ export function JobView({ parameters }: { readonly parameters: RouteParameters }
     const before = last.current
     // Of a job to which nothing happened, the history is the same, and so is what it accepts.
     const isSame = before !== null && isAsBefore(before.job, job)
+    const isOver = job.completedAt !== null
     const [why, history, accepted] = await Promise.all([
-      may('jobs.explain') ? call('jobs.explain', { job: id }, ended) : null,
+      isSame && isOver
+        ? before.why
+        : may('jobs.explain')
+          ? call('jobs.explain', { job: id }, ended)
+          : null,
       isSame
         ? { items: before.history }
         : may('jobs.history')
@@ -57,7 +63,11 @@ export function JobView({ parameters }: { readonly parameters: RouteParameters }
     last.current = { job, why, history: history.items, accepted }
     return last.current
   }
-  const { data, problem } = useLive(`${id} ${limit} ${after ?? ''}`, look)
+  const known = last.current?.job
+  const isOver = known?.id === id && known.completedAt !== null
+  const pause = isOver ? RARELY_MS : undefined
+  const { data, problem } = useLive(`${id} ${limit} ${after ?? ''}`, look, pause)
+  useTitle(known?.id === id ? known.type : null, id)
   const shown = data ?? (last.current?.job.id === id ? last.current : null)
   if (shown === null) return problem === null ? <Waiting /> : <Problem problem={problem} />
   const { job, history } = shown
@@ -66,14 +76,14 @@ export function JobView({ parameters }: { readonly parameters: RouteParameters }
     setLimit(MOST_HISTORY)
   }
   return (
-    <>
+    <UsualPause.Provider value={isOver ? RARELY_MS : undefined}>
       <Problem problem={problem} />
       <Title of={shown} isAllShown={history.length < limit} />
       <WhyPart why={shown.why} />
       <Facts job={job} />
       {job.stages.length > 0 && (
         <Part name="Stages">
-          <StagesPart job={id} stages={job.stages} />
+          <StagesPart job={id} stages={job.stages} parameters={parameters} />
         </Part>
       )}
       <Part name="Attempts">
@@ -85,7 +95,7 @@ export function JobView({ parameters }: { readonly parameters: RouteParameters }
         <HistoryPart id={id} items={history} />
         <div class="buttons">
           {after !== undefined && (
-            <a class="button" href={linkTo('job', { id })}>
+            <a class="button" href={linkTo('job', { ...parameters, after: null })}>
               From the beginning
             </a>
           )}
@@ -95,14 +105,24 @@ export function JobView({ parameters }: { readonly parameters: RouteParameters }
             </button>
           )}
           {history.length >= limit && limit >= MOST_HISTORY && (
-            <a class="button" href={linkTo('job', { id, after: String(history.at(-1)?.position) })}>
+            <a
+              class="button"
+              href={linkTo('job', { ...parameters, after: String(history.at(-1)?.position) })}
+            >
               What came after
             </a>
           )}
         </div>
       </Part>
-    </>
+    </UsualPause.Provider>
   )
+}
+
+/** Of several tabs, each says of which job it is. */
+function useTitle(type: string | null, id: string): void {
+  useEffect(() => {
+    document.title = `${line(type ?? 'Job', 40)} ${line(id, 40)} · Pawl`
+  }, [type, id])
 }
 
 function isAsBefore(before: ShownJob, now: ShownJob): boolean {
@@ -119,8 +139,8 @@ function Title({
   const command = commandLine('jobs.show', { job: job.id }) ?? ''
   const effects = job.effects.map(({ name }) => name)
   // A step that was dropped may have been recorded once more: only what reaches to the end says its newest value.
-  const steps = stepValues(isAllShown && reader.value?.seesPayloads === true ? history : [])
-  const input = json(job.input, job.exact?.input)
+  const steps = stepValues(isAllShown && seesPayloads() ? history : [])
+  const input = seesPayloads() ? json(job.input, job.exact?.input) : null
   const offered = accepted === null ? [] : offeredActions(accepted, effects, { input, steps })
   return (
     <div class="title">
@@ -170,7 +190,7 @@ function WhyPart({ why }: { readonly why: SeenJob['why'] }) {
             {until !== null && (
               <>
                 {' '}
-                (<Time at={until} />)
+                ({Date.parse(until) > serverNow() ? 'ends' : 'ended'} <Time at={until} />)
               </>
             )}
             {othersOf(holders, why.job).map((job) => (

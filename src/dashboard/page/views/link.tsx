@@ -42,13 +42,6 @@ export function LinkView() {
       </Notice>
     )
   }
-  if (terms.untilMs < serverNow()) {
-    return (
-      <Notice title="This link has expired">
-        Its time was over <Time at={new Date(terms.untilMs).toISOString()} />. Ask for a new one.
-      </Notice>
-    )
-  }
   return terms.operation === 'inbox.answer' ? (
     <LinkedQuestion terms={terms} />
   ) : (
@@ -96,11 +89,25 @@ function LinkedQuestion({ terms }: { readonly terms: LinkTerms }) {
   }
   const { data } = useLive('link', ask, 3_000)
   if (data === null) return <Waiting />
-  if (!('asked' in data)) return <Refusal status={data.status} why={data.why} />
+  if (!('asked' in data)) return <Refusal terms={terms} status={data.status} why={data.why} />
   return <AskedQuestion asked={data.asked} terms={terms} />
 }
 
-function Refusal({ status, why }: { readonly status: number; readonly why: string }) {
+interface RefusalProps {
+  readonly terms: LinkTerms
+  readonly status: number
+  readonly why: string
+}
+
+/** The server decides; its answer has its time, too, which says whether the link is merely old. */
+function Refusal({ terms: { untilMs }, status, why }: RefusalProps) {
+  if (status === 401 && untilMs < serverNow()) {
+    return (
+      <Notice title="This link has expired">
+        Its time was over <Time at={new Date(untilMs).toISOString()} />. Ask for a new one.
+      </Notice>
+    )
+  }
   if (status === 401) {
     return (
       <Notice title="This link is of no use">
@@ -207,7 +214,7 @@ function TermsForm({ terms, schema, label, send }: TermsFormProps) {
   return (
     <>
       <p>This link gives the answer:</p>
-      <JsonBlock value={terms.value} label="The answer" />
+      <JsonBlock value={terms.value} label="The answer" isOfJob={false} />
       <AnswerForm
         schema={null}
         isFixed
@@ -235,11 +242,9 @@ function LinkedMessage({ terms }: { readonly terms: LinkTerms }) {
       await call('messages.send', { ...place, message, by: terms.by, ...said })
     } catch (error) {
       if (!(error instanceof CallRefused) || error.status !== 401) throw error
-      throw new CallRefused(
-        401,
-        error.code,
-        'The server does not know this link. Ask for a new one.',
-      )
+      const isOld = terms.untilMs < serverNow()
+      const why = isOld ? 'This link has expired.' : 'The server does not know this link.'
+      throw new CallRefused(401, error.code, `${why} Ask for a new one.`)
     }
     setIsSent(true)
   }

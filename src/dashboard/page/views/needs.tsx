@@ -13,12 +13,21 @@ export interface SeenOverview {
   readonly counts: AnswerOf<'counts'>
   readonly health: AnswerOf<'health'> | null
   readonly metrics: AnswerOf<'metrics'> | null
-  readonly queues: AnswerOf<'queues.list'>['queues']
-  readonly workers: AnswerOf<'workers.list'>['workers']
-  /** The oldest of them; null: they may not be asked for. */
+  /** Null, as of all parts: they may not be asked for. */
+  readonly queues: AnswerOf<'queues.list'>['queues'] | null
+  readonly workers: AnswerOf<'workers.list'>['workers'] | null
+  /** The oldest of them. */
   readonly questions: AnswerOf<'inbox.list'> | null
   /** Jobs with an effect whose outcome a person has to say: how many, and the first of them. */
   readonly held: { readonly total: number; readonly jobs: AnswerOf<'jobs.list'>['jobs'] }
+}
+
+type AskedOfStore = Omit<SeenOverview, 'health'>
+
+interface SeenNeeds {
+  readonly health: SeenOverview['health']
+  /** Null: the store has not answered yet. */
+  readonly of: AskedOfStore | null
 }
 
 interface Need {
@@ -28,17 +37,14 @@ interface Need {
 }
 
 /** The worst first. */
-function needsOf(seen: SeenOverview): readonly Need[] {
-  return [
-    ...ofEffects(seen),
-    ...ofStore(seen),
-    ...ofJobs(seen),
-    ...ofWorkers(seen),
-    ...ofQueues(seen),
-  ]
+function needsOf({ health, of }: SeenNeeds): readonly Need[] {
+  const effects = of === null ? [] : ofEffects(of)
+  const jobs = of === null ? [] : ofJobs(of)
+  const queues = of === null ? [] : ofQueues(of)
+  return [...effects, ...ofStore(health), ...jobs, ...ofWorkers(health), ...queues]
 }
 
-function ofStore({ health }: SeenOverview): readonly Need[] {
+function ofStore(health: SeenOverview['health']): readonly Need[] {
   const needs: Need[] = (health?.broken ?? []).map(({ invariant, what }) => ({
     isBad: true,
     says: (
@@ -58,7 +64,7 @@ function ofStore({ health }: SeenOverview): readonly Need[] {
 }
 
 /** Money may have moved: nothing else is told before it. */
-function ofEffects({ held: { total, jobs } }: SeenOverview): readonly Need[] {
+function ofEffects({ held: { total, jobs } }: AskedOfStore): readonly Need[] {
   // On a database a pipeline is listed a moment before it is counted.
   const count = Math.max(total, jobs.length)
   if (count === 0) return []
@@ -79,7 +85,7 @@ function ofEffects({ held: { total, jobs } }: SeenOverview): readonly Need[] {
   return [{ isBad: true, says }]
 }
 
-function ofJobs({ counts, questions }: SeenOverview): readonly Need[] {
+function ofJobs({ counts, questions }: AskedOfStore): readonly Need[] {
   const { QUARANTINED } = counts.states
   const needs: Need[] = []
   if (QUARANTINED > 0) {
@@ -97,7 +103,7 @@ function ofJobs({ counts, questions }: SeenOverview): readonly Need[] {
   return needs
 }
 
-function ofWorkers({ health }: SeenOverview): readonly Need[] {
+function ofWorkers(health: SeenOverview['health']): readonly Need[] {
   const stalled = (health?.stalled ?? []).map(({ job, since }) => ({
     isBad: true,
     says: (
@@ -119,9 +125,10 @@ function ofWorkers({ health }: SeenOverview): readonly Need[] {
 }
 
 /** What waits in a queue that no worker takes from is not found by the engine before it has waited for long. */
-function ofQueues({ queues, workers }: SeenOverview): readonly Need[] {
-  const served = new Set(workers.flatMap(({ serves }) => serves.map(({ queue }) => queue)))
-  return queues.flatMap(({ name, pausedAt, states, segments }): Need[] => {
+function ofQueues({ queues, workers }: AskedOfStore): readonly Need[] {
+  const serves = workers?.flatMap((one) => one.serves.map(({ queue }) => queue))
+  const served = serves === undefined ? null : new Set(serves)
+  return (queues ?? []).flatMap(({ name, pausedAt, states, segments }): Need[] => {
     const link = (says: ComponentChildren): Need => ({
       says: <a href={linkTo('queues', { queue: name })}>{says}</a>,
     })
@@ -135,7 +142,7 @@ function ofQueues({ queues, workers }: SeenOverview): readonly Need[] {
       ]
     }
     const waiting = states.QUEUED + segments.ready
-    if (served.has(name) || waiting === 0) return []
+    if (served === null || served.has(name) || waiting === 0) return []
     return [
       link(
         <>
@@ -153,15 +160,21 @@ function jobsText(count: number): string {
 
 const MOST_SHOWN = 20
 
-export function Needs({ of }: { readonly of: SeenOverview }) {
-  const needs = needsOf(of)
+interface NeedsProps extends SeenNeeds {
+  /** Each question that was asked last was answered: that nothing is wrong is said only then. */
+  readonly isNewest: boolean
+}
+
+export function Needs({ health, of, isNewest }: NeedsProps) {
+  const needs = needsOf({ health, of })
   const isBad = needs.some((one) => one.isBad === true)
-  const kind = needs.length === 0 ? 'needs well' : isBad ? 'needs bad' : 'needs'
+  const isWell = needs.length === 0 && of !== null && isNewest
+  const kind = isWell ? 'needs well' : isBad ? 'needs bad' : 'needs'
   return (
     <section aria-labelledby="needs" class={kind}>
       <h2 id="needs">Needs a person</h2>
       {needs.length === 0 ? (
-        <p>Nothing does now.</p>
+        <p>{isWell ? 'Nothing does now.' : 'It is not known now.'}</p>
       ) : (
         <ul>
           {needs.slice(0, MOST_SHOWN).map((one, i) => (

@@ -2,10 +2,10 @@
  * What needs a person now, then how the machine runs: throughput, times, failures, queues and workers. All of it is kept by the
  * engine and the server; nothing is counted for the page. Over which time lines go is in the address.
  */
-import type { FigureRange, Figures } from '../../../protocol/index.ts'
+import type { FigureRange, Figures, OperationName } from '../../../protocol/index.ts'
 import { FIGURE_RANGES } from '../../../protocol/index.ts'
 import type { AnswerOf } from '../api.ts'
-import { call } from '../api.ts'
+import { call, CallRefused, isConnected, messageOf } from '../api.ts'
 import { ShareBar, Sparkline } from '../chart.tsx'
 import { serverNow } from '../clock.ts'
 import { countText, durationText } from '../duration-text.ts'
@@ -27,31 +27,55 @@ const HELD = { heldEffects: true } as const
 /** Jobs with held effects, the oldest first. */
 const MOST_NAMED = 5
 
-async function look(ended: AbortSignal): Promise<SeenOverview> {
-  const [counts, health, metrics, queues, workers, questions, held] = await Promise.all([
-    call('counts', {}, ended),
-    may('health') ? call('health', {}, ended) : null,
-    may('metrics') ? call('metrics', {}, ended) : null,
-    may('queues.list') ? call('queues.list', {}, ended) : { queues: [] },
-    may('workers.list') ? call('workers.list', {}, ended) : { workers: [] },
-    may('inbox.list') ? call('inbox.list', FEW, ended) : null,
-    lookForHeld(ended),
+interface LookedAt extends Omit<SeenOverview, 'health'> {
+  /** Why a part is not there; null: each is, or may not be asked for. */
+  readonly refused: string | null
+}
+
+/** One part that is refused does not keep the others back. */
+async function look(ended: AbortSignal): Promise<LookedAt> {
+  let refused: string | null = null
+  const part = async <T,>(name: OperationName, ask: () => Promise<T>): Promise<T | null> => {
+    if (!may(name)) return null
+    try {
+      return await ask()
+    } catch (error) {
+      if (!(error instanceof CallRefused)) throw error
+      refused ??= messageOf(error)
+      return null
+    }
+  }
+  // By itself: while the store is away, it alone keeps a connection of the browser, which has few.
+  const counts = await call('counts', {}, ended)
+  const [metrics, queues, workers, questions, held] = await Promise.all([
+    part('metrics', () => call('metrics', {}, ended)),
+    part('queues.list', () => call('queues.list', {}, ended)),
+    part('workers.list', () => call('workers.list', {}, ended)),
+    part('inbox.list', () => call('inbox.list', FEW, ended)),
+    part('jobs.list', () => lookForHeld(ended)),
   ])
   return {
     counts,
-    health,
     metrics,
-    queues: queues.queues,
-    workers: workers.workers,
+    queues: queues?.queues ?? null,
+    workers: workers?.workers ?? null,
     questions,
-    held,
+    held: held ?? NO_HELD,
+    refused,
   }
 }
+
+/** By itself: it says that the store is away, while all that reads the store waits for it. */
+async function lookAtHealth(ended: AbortSignal): Promise<SeenOverview['health']> {
+  return may('health') ? call('health', {}, ended) : null
+}
+
+const NO_HELD: SeenOverview['held'] = { total: 0, jobs: [] }
 
 /** Which jobs these are is asked only if there are any: their number is an answer that readers share. */
 async function lookForHeld(ended: AbortSignal): Promise<SeenOverview['held']> {
   const { total } = await call('counts', HELD, ended)
-  if (total === 0) return { total, jobs: [] }
+  if (total === 0) return NO_HELD
   const { jobs } = await call('jobs.list', { ...HELD, limit: MOST_NAMED }, ended)
   // Perhaps they were resolved meanwhile.
   return { total: jobs.length === 0 ? 0 : total, jobs }
@@ -59,14 +83,26 @@ async function lookForHeld(ended: AbortSignal): Promise<SeenOverview['held']> {
 
 export function OverviewView({ parameters }: { readonly parameters: RouteParameters }) {
   const range = rangeIn(parameters['range'])
-  const { data: figures } = useFigures(range)
+  // First: a browser has few connections.
+  const { data: health, problem: healthProblem } = useLive('health', lookAtHealth, 2_000)
   const { data, problem } = useLive('overview', look, 2_000)
-  if (data === null) return problem === null ? <Waiting /> : <Problem problem={problem} />
-  const { counts, health, metrics, queues, workers } = data
+  const { data: figures } = useFigures(range)
+  const isHealthKnown = healthProblem === null && (health !== null || !may('health'))
+  const isNewest = problem === null && isHealthKnown && isConnected.value
+  if (data === null) {
+    return (
+      <>
+        <Problem problem={problem} />
+        {health !== null && <Needs health={health} of={null} isNewest={isNewest} />}
+        {problem === null && <Waiting />}
+      </>
+    )
+  }
+  const { counts, metrics, queues, workers, refused } = data
   return (
     <>
-      <Problem problem={problem} />
-      <Needs of={data} />
+      <Problem problem={problem ?? healthProblem ?? refused} />
+      <Needs health={health} of={data} isNewest={isNewest && refused === null} />
       <section aria-labelledby="states">
         <h2 id="states">Jobs by state</h2>
         <ul class="tiles states">
@@ -82,9 +118,9 @@ export function OverviewView({ parameters }: { readonly parameters: RouteParamet
       </section>
       {may('figures') && <OverTime range={range} figures={figures} />}
       <div class="halves">
-        <Queues queues={queues} figures={figures} />
+        {queues !== null && <Queues queues={queues} figures={figures} />}
         <div>
-          <Workers workers={workers} />
+          {workers !== null && <Workers workers={workers} />}
           <Checks health={health} metrics={metrics} />
         </div>
       </div>
@@ -252,6 +288,7 @@ function isWide(): boolean {
 /** A bucket says how much it is at the most. */
 function upTo(ms: number | null): string {
   if (ms === null) return '–'
+  if (ms < 1) return '< 1 ms'
   return ms === Infinity ? 'more' : `≤ ${durationText(ms)}`
 }
 
@@ -261,7 +298,7 @@ function Queues({
   queues,
   figures,
 }: {
-  readonly queues: SeenOverview['queues']
+  readonly queues: NonNullable<SeenOverview['queues']>
   readonly figures: Figures | null
 }) {
   const shown = queues
@@ -319,7 +356,7 @@ function Queues({
 
 const MOST_WORKERS = 8
 
-function Workers({ workers }: { readonly workers: SeenOverview['workers'] }) {
+function Workers({ workers }: { readonly workers: NonNullable<SeenOverview['workers']> }) {
   const used = workers.reduce((sum, one) => sum + one.used, 0)
   const free = workers.reduce((sum, one) => sum + one.free, 0)
   return (

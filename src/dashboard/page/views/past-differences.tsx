@@ -4,22 +4,22 @@
 import type { JobState } from '../../../kernel/index.ts'
 import type { AnswerOf, PastCountsOf } from '../api.ts'
 import { call } from '../api.ts'
-import { serverNow } from '../clock.ts'
 import { countText } from '../duration-text.ts'
 import { ONCE, useLive } from '../live.ts'
-import { entriesBehind } from '../log-entries.ts'
 import { Cell, Problem, State, STATES, Table, Text, Time, Waiting } from '../parts.tsx'
 import type { RouteParameters } from '../route.ts'
 import { linkTo } from '../route.ts'
-import { may } from '../session.ts'
+import type { EntryThen } from './past-entries.tsx'
 import type { PastMoment } from './past-moment.ts'
+import { nowMoment } from './past-moment.ts'
 
 export type PastCounts = AnswerOf<'past.counts'>
 
 /** Of more, what was written between two moments is not read. */
 const MOST_BETWEEN = 5_000
+/** The server gives no more at once. */
+const PAGE = 1_000
 const MOST_JOBS = 12
-const COMING_MS = 60_000
 
 interface DifferencesProps {
   readonly counts: PastCounts
@@ -29,8 +29,7 @@ interface DifferencesProps {
 }
 
 export function Differences({ counts, other, parameters }: DifferencesProps) {
-  const ask = (ended: AbortSignal) =>
-    call('past.counts', other ?? { time: Math.round(serverNow()) + COMING_MS }, ended)
+  const ask = (ended: AbortSignal) => call('past.counts', other ?? nowMoment(), ended)
   const { data, problem } = useLive(JSON.stringify(['other', other]), ask, ONCE)
   // In the order of the log, whichever the reader chose first.
   const [first, second] =
@@ -53,7 +52,7 @@ export function Differences({ counts, other, parameters }: DifferencesProps) {
           <StateTable first={first} second={second} names={[early, late]} parameters={parameters} />
           <Moved title="By type" first={first.types} second={second.types} />
           <Moved title="By queue" first={first.queues} second={second.queues} />
-          {may('store.watch') && <Between from={first.position} through={second.position} />}
+          <Between from={first.position} through={second.position} />
         </>
       )}
     </section>
@@ -148,23 +147,35 @@ function movesOf(
   })
 }
 
+/** How many there are, only the server knows: positions are not one behind the other. One more than are shown is enough. */
+async function entriesBetween(
+  from: number,
+  through: number,
+  ended: AbortSignal,
+): Promise<readonly EntryThen[]> {
+  const found: EntryThen[] = []
+  for (let after = from; after < through && found.length <= MOST_BETWEEN;) {
+    const { entries } = await call('past.entries', { after, through, limit: PAGE }, ended)
+    found.push(...entries)
+    after = entries.length < PAGE ? through : (entries.at(-1)?.position ?? through)
+  }
+  return found
+}
+
 /** Entries that were written between them, by what they say, and the jobs that most of them are about. */
 function Between({ from, through }: { readonly from: number; readonly through: number }) {
-  const isFew = through - from <= MOST_BETWEEN
-  const ask = (ended: AbortSignal) =>
-    isFew && through > from
-      ? entriesBehind({ after: from, through, most: MOST_BETWEEN }, ended)
-      : Promise.resolve([])
+  const ask = (ended: AbortSignal) => entriesBetween(from, through, ended)
   const { data, problem } = useLive(JSON.stringify(['between', from, through]), ask, ONCE)
   if (through === from) return null
-  if (!isFew) {
+  if (data === null) return problem === null ? <Waiting /> : <Problem problem={problem} />
+  if (data.length > MOST_BETWEEN) {
     return (
       <p class="aside">
-        {countText(through - from)} entries were written between them: too many to read here.
+        More than {countText(MOST_BETWEEN)} entries were written between them: too many to read
+        here.
       </p>
     )
   }
-  if (data === null) return problem === null ? <Waiting /> : <Problem problem={problem} />
   const types = ranked(data.map(({ type }) => type))
   const jobs = ranked(data.flatMap(({ job }) => job ?? []))
   return (

@@ -1,14 +1,18 @@
 /**
  * Entries of the log around a moment: what had happened up to it, and what came next.
  */
-import type { LogEntry } from '../log-entries.ts'
+import type { AnswerOf } from '../api.ts'
+import { serverNow } from '../clock.ts'
+import { clockText, wholeTimeText } from '../duration-text.ts'
 import { Cell, Table, Text } from '../parts.tsx'
 import type { RouteParameters } from '../route.ts'
 import { linkTo } from '../route.ts'
 import { withMoment } from './past-moment.ts'
 
+export type EntryThen = AnswerOf<'past.entries'>['entries'][number]
+
 interface PastEntriesProps {
-  readonly around: readonly LogEntry[]
+  readonly around: readonly EntryThen[]
   /** The newest that had happened. */
   readonly at: number
   readonly parameters: RouteParameters
@@ -32,7 +36,9 @@ export function PastEntries({ around, at, parameters }: PastEntriesProps) {
               </a>
             </Cell>
             <Cell of="When">
-              <time dateTime={new Date(one.at).toISOString()}>{clockText(one.at)}</time>
+              <time dateTime={one.at} title={wholeTimeText(Date.parse(one.at))}>
+                {clockText(Date.parse(one.at), serverNow())}
+              </time>
             </Cell>
             <Cell of="What">{one.type}</Cell>
             <Cell of="Job">
@@ -53,9 +59,4 @@ export function PastEntries({ around, at, parameters }: PastEntriesProps) {
       </Table>
     </section>
   )
-}
-
-function clockText(at: number): string {
-  const date = new Date(at)
-  return `${date.toLocaleTimeString('en-GB')}.${String(date.getMilliseconds()).padStart(3, '0')}`
 }

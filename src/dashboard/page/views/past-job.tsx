@@ -3,6 +3,7 @@
  * what is different from the entry before, from now, or from another moment.
  */
 import { jsonWith, readExactly } from '../../../definition/exact-json.ts'
+import { useRef } from 'preact/hooks'
 import type { AnswerOf } from '../api.ts'
 import { call } from '../api.ts'
 import { serverNow } from '../clock.ts'
@@ -23,18 +24,60 @@ import {
 import type { RouteParameters } from '../route.ts'
 import { goTo, linkTo } from '../route.ts'
 import { seen as shown } from '../safe-text.ts'
+import { seesPayloads } from '../session.ts'
 import type { ChangedField } from './changed-fields.ts'
 import { changedFields } from './changed-fields.ts'
 import { momentText, useKept } from './past-machine.tsx'
 import type { PastMoment } from './past-moment.ts'
-import { momentIn, otherMomentIn, withMoment } from './past-moment.ts'
+import { momentIn, nowMoment, otherMomentIn, withMoment } from './past-moment.ts'
 import { Scrubber } from './past-scrubber.tsx'
 
 type Item = AnswerOf<'jobs.history'>['items'][number]
 type JobThen = AnswerOf<'past.show'>
 
-const MOST_ITEMS = 1_000
-const COMING_MS = 60_000
+/** The server gives no more at once. */
+const PAGE = 1_000
+/** Of a longer history, what comes behind them is not in the scrubber. */
+const MOST_ITEMS = 10_000
+
+interface SeenHistory {
+  /** From the first on, without a gap. */
+  readonly items: readonly Item[]
+  /** There are more. */
+  readonly isPart: boolean
+}
+
+/** What was read once does not change: only what comes behind it is asked for again. */
+class HistoryPages {
+  readonly #job: string
+  /** Whole pages. */
+  readonly #settled: Item[] = []
+  /** What only time did behind the last of them. */
+  #passed: readonly Item[] = []
+
+  constructor(job: string) {
+    this.#job = job
+  }
+
+  async read(ended: AbortSignal): Promise<SeenHistory> {
+    const settled = this.#settled
+    while (settled.length < MOST_ITEMS) {
+      const after = settled.at(-1)?.position ?? 0
+      const { items } = await call('jobs.history', { job: this.#job, after, limit: PAGE }, ended)
+      const last = items.findLastIndex(isEntry)
+      if (items.filter(isEntry).length < PAGE) {
+        return { items: [...settled, ...(last === -1 ? this.#passed : items)], isPart: false }
+      }
+      settled.push(...items.slice(0, last + 1))
+      this.#passed = items.slice(last + 1)
+    }
+    return { items: [...settled], isPart: true }
+  }
+}
+
+function isEntry({ type }: Item): boolean {
+  return type !== 'TimePassed'
+}
 
 interface PastJobProps {
   readonly job: string
@@ -42,42 +85,66 @@ interface PastJobProps {
 }
 
 export function PastJob({ job, parameters }: PastJobProps) {
-  const ask = (ended: AbortSignal) => call('jobs.history', { job, limit: MOST_ITEMS }, ended)
+  const pages = useRef(new HistoryPages(job))
+  const opened = useRef(nowMoment())
+  const ask = (ended: AbortSignal) => pages.current.read(ended)
   const { data, problem } = useLive(`history ${job}`, ask, 5_000)
   if (data === null) return problem === null ? <Waiting /> : <Problem problem={problem} />
-  const { items } = data
+  const { items, isPart } = data
   if (items.length === 0) return <Empty>The history of this job is gone.</Empty>
-  const index = placeIn(items, momentIn(parameters))
-  const go = (to: number): void => goTo('past', withMoment(parameters, momentOf(items[to] as Item)))
-  const item = items[index] as Item
+  const chosen = momentIn(parameters)
+  const index = placeIn(data, chosen)
+  const most = isPart ? items.length : items.length - 1
+  /** Null: it is later than what was read. */
+  const item = items[index] ?? null
+  const moment = item === null ? (chosen ?? opened.current) : momentOf(item)
+  const go = (to: number): void => {
+    const next = items[to]
+    goTo(
+      'past',
+      next === undefined
+        ? { ...parameters, time: null, position: null }
+        : withMoment(parameters, momentOf(next)),
+    )
+  }
   return (
     <>
       <p class="crumbs">
-        <a href={linkTo('past', { position: String(item.position) })}>The whole machine then</a> ·{' '}
-        <JobLink id={job}>the job as it is now</JobLink>
+        <a href={linkTo('past', withMoment({}, item === null ? moment : atEntry(item)))}>
+          The whole machine then
+        </a>{' '}
+        · <JobLink id={job}>the job as it is now</JobLink>
       </p>
       <Scrubber
         label="Entries of the job"
         value={index}
         least={0}
-        most={items.length - 1}
+        most={most}
         step={1}
-        says={(value) => itemText(items[value] as Item)}
+        says={(value) => itemText(items[value])}
         onRest={go}
         onPrevious={index === 0 ? null : () => go(index - 1)}
-        onNext={index === items.length - 1 ? null : () => go(index + 1)}
+        onNext={index === most ? null : () => go(index + 1)}
       >
         <span class="position">
-          {countText(index + 1)} of {countText(items.length)}
+          {item === null ? 'later' : countText(index + 1)} of {isPart && 'more than '}
+          {countText(items.length)}
         </span>
-        <a class="button" href={linkTo('past', { ...parameters, with: otherOf(item) })}>
+        <a class="button" href={linkTo('past', { ...parameters, with: nameOf(moment) })}>
           Compare from here
         </a>
       </Scrubber>
-      <ItemFacts item={item} />
+      {isPart && (
+        <p class="aside">
+          The slider goes over the first {countText(items.length)} entries. Of what came later, the
+          job is shown at the moment that the address names, and as it is now if that names none.
+        </p>
+      )}
+      {item !== null && <ItemFacts item={item} />}
       <JobAt
         job={job}
-        item={item}
+        moment={moment}
+        at={item}
         before={index === 0 ? null : (items[index - 1] as Item)}
         parameters={parameters}
       />
@@ -85,29 +152,35 @@ export function PastJob({ job, parameters }: PastJobProps) {
   )
 }
 
+function atEntry({ position }: Item): PastMoment {
+  return { position }
+}
+
 /** Of what only time did there is no entry: it is named by its time. */
 function momentOf({ type, position, at }: Item): PastMoment {
   return type === 'TimePassed' ? { time: Date.parse(at) } : { position }
 }
 
-function otherOf(item: Item): string {
-  const moment = momentOf(item)
+function nameOf(moment: PastMoment): string {
   return 'time' in moment ? `t${moment.time}` : `p${moment.position}`
 }
 
-/** The newest that had happened; the first, if none had. */
-function placeIn(items: readonly Item[], moment: PastMoment | null): number {
-  if (moment === null) return items.length - 1
+/** The newest that had happened; the first, if none had; behind the last, if that is not known. */
+function placeIn({ items, isPart }: SeenHistory, moment: PastMoment | null): number {
+  const last = items.length - 1
+  if (moment === null) return isPart ? last + 1 : last
   const place = items.findLastIndex((one) =>
     'time' in moment
       ? Date.parse(one.at) <= moment.time
-      : one.type !== 'TimePassed' && one.position <= moment.position,
+      : isEntry(one) && one.position <= moment.position,
   )
-  return Math.max(0, place)
+  const end = items[last] as Item
+  return isPart && place === last && isBehind(moment, end) ? last + 1 : Math.max(0, place)
 }
 
-function itemText({ type, at }: Item): string {
-  return `${type}, ${momentText(Date.parse(at), serverNow())}`
+function itemText(item: Item | undefined): string {
+  if (item === undefined) return 'later'
+  return `${item.type}, ${momentText(Date.parse(item.at), serverNow())}`
 }
 
 function ItemFacts({
@@ -154,7 +227,9 @@ function ItemFacts({
 
 interface JobAtProps {
   readonly job: string
-  readonly item: Item
+  readonly moment: PastMoment
+  /** What happened then; null: it is not known. */
+  readonly at: Item | null
   readonly before: Item | null
   readonly parameters: RouteParameters
 }
@@ -165,28 +240,22 @@ interface TwoMoments {
   readonly other: JobThen | null
 }
 
-function JobAt({ job, item, before, parameters }: JobAtProps) {
+function JobAt({ job, moment, at, before, parameters }: JobAtProps) {
   const chosen = otherMomentIn(parameters)
   const isNow = parameters['with'] === 'now'
-  const other =
-    chosen ??
-    (isNow
-      ? { time: Math.round(serverNow()) + COMING_MS }
-      : before === null
-        ? null
-        : momentOf(before))
+  const other = chosen ?? (isNow ? nowMoment() : before === null ? null : momentOf(before))
   const ask = async (ended: AbortSignal): Promise<TwoMoments> => {
     const [own, compared] = await Promise.all([
-      call('past.show', { job, ...momentOf(item) }, ended),
+      call('past.show', { job, ...moment }, ended),
       other === null ? null : call('past.show', { job, ...other }, ended).catch(() => null),
     ])
     return { shown: own, other: compared }
   }
-  const key = JSON.stringify([job, momentOf(item), isNow ? 'now' : other])
+  const key = JSON.stringify([job, moment, isNow ? 'now' : other])
   const { data, problem } = useLive(key, ask, ONCE)
   const kept = useKept(data)
   if (kept === null) return problem === null ? <Waiting /> : <Problem problem={problem} />
-  const isEarlier = isNow || (chosen !== null && isBehind(chosen, item))
+  const isEarlier = isNow || (chosen !== null && at !== null && isBehind(chosen, at))
   return (
     <div aria-busy={data === null} class="past">
       <Problem problem={problem} />
@@ -217,10 +286,22 @@ function JobAt({ job, item, before, parameters }: JobAtProps) {
         <h2 id="whole">
           The job as it was <State state={kept.shown.state} />
         </h2>
-        <JsonBlock value={kept.shown} exact={textOf(kept.shown)} label="The job as it was" />
+        <JsonBlock
+          value={seenOf(kept.shown)}
+          exact={textOf(kept.shown)}
+          label="The job as it was"
+          isOfJob={false}
+        />
       </section>
     </div>
   )
+}
+
+/** In place of payloads that the reader does not see, the server says nothing. */
+function seenOf(job: JobThen): Partial<JobThen> {
+  if (seesPayloads()) return job
+  const { input: _, output: __, metadata: ___, progress: ____, lines: _____, ...others } = job
+  return others
 }
 
 /** With the numbers as they are recorded; null: they are in it already. */

@@ -6,29 +6,30 @@
  */
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { JobState } from '../../../kernel/index.ts'
+import type { OldestMoment } from '../../../store/index.ts'
 import type { AnswerOf } from '../api.ts'
-import { call } from '../api.ts'
+import { call, CallRefused, messageOf } from '../api.ts'
 import { serverNow } from '../clock.ts'
-import { agoText, countText } from '../duration-text.ts'
+import { agoText, clockText, countText } from '../duration-text.ts'
 import { ONCE, useLive } from '../live.ts'
-import type { LogEntry } from '../log-entries.ts'
-import { entriesBehind } from '../log-entries.ts'
 import { Cell, Empty, Problem, State, Table, Text, Time, Waiting } from '../parts.tsx'
 import type { RouteParameters } from '../route.ts'
 import { goTo, linkTo } from '../route.ts'
-import { may } from '../session.ts'
 import type { PastCounts } from './past-differences.tsx'
 import { Differences } from './past-differences.tsx'
+import type { EntryThen } from './past-entries.tsx'
 import { PastEntries } from './past-entries.tsx'
 import type { PastMoment } from './past-moment.ts'
-import { momentIn, otherMomentIn, withMoment } from './past-moment.ts'
+import { momentIn, nowMoment, otherMomentIn, withMoment } from './past-moment.ts'
 import { Scrubber } from './past-scrubber.tsx'
 
 export interface SeenMoment {
   readonly counts: PastCounts
   readonly list: AnswerOf<'past.list'>
-  /** Around it, in order; empty where the reader may not watch. */
-  readonly around: readonly LogEntry[]
+  /** Around it, in order. */
+  readonly around: readonly EntryThen[]
+  /** Why they are not known; null: they are. */
+  readonly aroundProblem: string | null
 }
 
 const SPANS = [
@@ -41,24 +42,46 @@ const PLACES = 1_000
 const PAGE = 50
 /** Entries before and behind the moment. */
 const AROUND = 8
-/** A moment that is still to come is now, whatever the clock of this browser says. */
-const COMING_MS = 60_000
-
-function nowMoment(): PastMoment {
-  return { time: Math.round(serverNow()) + COMING_MS }
+async function look(
+  moment: PastMoment,
+  state: string,
+  ended: AbortSignal,
+): Promise<SeenMoment | OldestMoment> {
+  const filter = state === '' ? {} : { state: state as JobState }
+  try {
+    const [counts, list] = await Promise.all([
+      call('past.counts', moment, ended),
+      call('past.list', { ...moment, ...filter, limit: PAGE }, ended),
+    ])
+    return { counts, list, ...(await lookAround(counts.position, ended)) }
+  } catch (error) {
+    const oldest = oldestOf(error)
+    if (oldest === null) throw error
+    return oldest
+  }
 }
 
-async function look(moment: PastMoment, state: string, ended: AbortSignal): Promise<SeenMoment> {
-  const filter = state === '' ? {} : { state: state as JobState }
-  const [counts, list] = await Promise.all([
-    call('past.counts', moment, ended),
-    call('past.list', { ...moment, ...filter, limit: PAGE }, ended),
-  ])
-  if (!may('store.watch')) return { counts, list, around: [] }
-  // Positions are dense enough: what stands between entries is rare.
-  const after = Math.max(0, counts.position - AROUND)
-  const asked = { after, through: counts.position + AROUND, most: 2 * AROUND + 1 }
-  return { counts, list, around: await entriesBehind(asked, ended) }
+/** What cannot be told of them does not keep the moment itself back. */
+async function lookAround(
+  position: number,
+  ended: AbortSignal,
+): Promise<Pick<SeenMoment, 'around' | 'aroundProblem'>> {
+  try {
+    const [upTo, behind] = await Promise.all([
+      call('past.entries', { through: position, limit: AROUND, newest: true }, ended),
+      call('past.entries', { after: position, limit: AROUND }, ended),
+    ])
+    return { around: [...upTo.entries, ...behind.entries], aroundProblem: null }
+  } catch (error) {
+    if (!(error instanceof CallRefused)) throw error
+    return { around: [], aroundProblem: messageOf(error) }
+  }
+}
+
+function oldestOf(error: unknown): OldestMoment | null {
+  if (!(error instanceof CallRefused) || error.code !== 'BeforeHistory') return null
+  const { oldestPosition: position, oldestTime: time } = error.details
+  return typeof position === 'number' && typeof time === 'number' ? { position, time } : null
 }
 
 export function PastMachine({ parameters }: { readonly parameters: RouteParameters }) {
@@ -69,16 +92,20 @@ export function PastMachine({ parameters }: { readonly parameters: RouteParamete
   const moment = chosen ?? opened.current
   const key = JSON.stringify(['past', moment, state])
   const { data, problem } = useLive(key, (ended) => look(moment, state, ended), ONCE)
-  const seen = useKept(data)
+  const oldest = data !== null && 'time' in data ? data : null
+  const seen = useKept(data !== null && 'counts' in data ? data : null)
   return (
     <>
       <MachineScrubber parameters={parameters} seen={seen} />
       <Problem problem={problem} />
-      {seen === null ? (
+      {oldest !== null ? (
+        <TooEarly oldest={oldest} parameters={parameters} />
+      ) : seen === null ? (
         problem === null && <Waiting />
       ) : (
         <div aria-busy={data === null} class="past">
           <Differences counts={seen.counts} other={other} parameters={parameters} />
+          <Problem problem={seen.aroundProblem} />
           {seen.around.length > 0 && (
             <PastEntries around={seen.around} at={seen.counts.position} parameters={parameters} />
           )}
@@ -86,6 +113,23 @@ export function PastMachine({ parameters }: { readonly parameters: RouteParamete
         </div>
       )}
     </>
+  )
+}
+
+interface TooEarlyProps {
+  readonly oldest: OldestMoment
+  readonly parameters: RouteParameters
+}
+
+function TooEarly({ oldest: { position, time }, parameters }: TooEarlyProps) {
+  return (
+    <Empty>
+      What is needed for this moment was removed.{' '}
+      <a href={linkTo('past', withMoment(parameters, { position }))}>
+        The oldest moment that is kept
+      </a>{' '}
+      is that of entry {countText(position)}, {momentText(time, serverNow())}.
+    </Empty>
   )
 }
 
@@ -154,14 +198,13 @@ function MachineScrubber({ parameters, seen }: ScrubProps) {
   )
 }
 
-/** When the log began; null: it is not known, or not for this reader. */
+/** When the first entry was written that is still there; null: it is not known. */
 function useBegin(): number | null {
   const [begun, setBegun] = useState<number | null>(null)
   useEffect(() => {
-    if (!may('store.watch')) return
     const ended = new AbortController()
-    void entriesBehind({ after: 0, most: 1 }, ended.signal)
-      .then(([first]) => setBegun(first?.at ?? null))
+    void call('past.entries', { limit: 1 }, ended.signal)
+      .then(({ entries: [first] }) => setBegun(first === undefined ? null : Date.parse(first.at)))
       .catch(() => undefined)
     return () => ended.abort()
   }, [])
@@ -170,38 +213,22 @@ function useBegin(): number | null {
 
 /**
  * From the moment that the address names, which may be ahead of what is shown: keys are pressed more quickly than moments are
- * read. Where no entry is known, every position is as good as one.
+ * read. Null: there is none, or it is not known yet.
  */
 function stepsAround(
   seen: SeenMoment | null,
   chosen: PastMoment | null,
 ): { previous: number | null; next: number | null } {
   if (seen === null) return { previous: null, next: null }
-  const { counts, around } = seen
-  const at = chosen !== null && 'position' in chosen ? chosen.position : counts.position
-  const known = around.map(({ position }) => position)
+  const at = chosen !== null && 'position' in chosen ? chosen.position : seen.counts.position
+  const known = seen.around.map(({ position }) => position)
   const own = known.findLast((position) => position <= at) ?? at
-  const previous = known.findLast((position) => position < own) ?? (own > 0 ? own - 1 : null)
-  const isLast =
-    around.length > 0 && at >= counts.position && counts.position >= (known.at(-1) ?? 0)
-  const next = known.find((position) => position > at) ?? (isLast ? null : at + 1)
-  return { previous, next }
+  const previous = known.findLast((position) => position < own) ?? null
+  return { previous, next: known.find((position) => position > at) ?? null }
 }
 
 export function momentText(time: number, now: number): string {
-  const date = new Date(time)
-  const day = new Date(now).toDateString() === date.toDateString() ? '' : `${isoDay(date)} `
-  const clock = date.toLocaleTimeString('en-GB')
-  const ms = String(date.getMilliseconds()).padStart(3, '0')
-  return `${day}${clock}.${ms} (${agoText(time, now)})`
-}
-
-function two(part: number): string {
-  return String(part).padStart(2, '0')
-}
-
-function isoDay(date: Date): string {
-  return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`
+  return `${clockText(time, now)} (${agoText(time, now)})`
 }
 
 interface JobsProps {

@@ -1,9 +1,17 @@
 /**
- * Moments of the past, as the address has them: a position of the log, or a time.
+ * Moments of the past, as the address has them: a position of the log, or a time; and the one that is now.
  */
+import { serverNow } from '../clock.ts'
 import type { RouteParameters } from '../route.ts'
 
 export type PastMoment = { readonly time: number } | { readonly position: number }
+
+/** A moment that is still to come is now, whatever the clock of this browser says. */
+const COMING_MS = 60_000
+
+export function nowMoment(): { readonly time: number } {
+  return { time: Math.round(serverNow()) + COMING_MS }
+}
 
 const WHOLE = /^\d+$/
 

@@ -12,7 +12,7 @@ import { useLive } from '../live.ts'
 import { Cell, Empty, JobLink, Problem, Table, Text, Time, Waiting } from '../parts.tsx'
 import { linkTo } from '../route.ts'
 import { json } from '../safe-text.ts'
-import { may } from '../session.ts'
+import { may, seesPayloads } from '../session.ts'
 import type { SeenHeld } from './held-effects.tsx'
 import { HeldEffects, lookForHeld } from './held-effects.tsx'
 import { KEPT_OR_NEW } from './job-actions.ts'
@@ -102,7 +102,12 @@ function GroupCard({ group }: { readonly group: ErrorGroup }) {
     <li class="card">
       <h2>
         <span class="count">{countText(count)} ×</span>{' '}
-        {sample === null ? fingerprint : <Text text={sample.message} most={400} />}
+        {/* A token that sees no payloads gets no message. */}
+        {sample === null || sample.message === '' ? (
+          fingerprint
+        ) : (
+          <Text text={sample.message} most={400} />
+        )}
       </h2>
       {sample !== null && (
         <ul class="labels">
@@ -209,7 +214,7 @@ function Buttons({ of }: { readonly of: Selected }) {
           Retry {which}…
         </button>
       )}
-      {may('quarantine.redrive.events') && !isAll && (
+      {may('quarantine.redrive.events') && seesPayloads() && !isAll && (
         <button type="button" onClick={opening(editAction(of))}>
           Edit input…
         </button>
@@ -242,7 +247,9 @@ function Samples({ fingerprint }: { readonly fingerprint: string }) {
             <Time at={one.submittedAt} />
           </Cell>
           <Cell of="Error">{one.error === null ? '–' : <Text text={one.error.message} />}</Cell>
-          <Cell of="Actions">{may('jobs.retry') ? <EditButton job={one} /> : '–'}</Cell>
+          <Cell of="Actions">
+            {may('jobs.retry') && seesPayloads() ? <EditButton job={one} /> : '–'}
+          </Cell>
         </tr>
       ))}
     </Table>

@@ -4,7 +4,7 @@
 import type { AnswerOf } from '../api.ts'
 import { call } from '../api.ts'
 import { countText } from '../duration-text.ts'
-import { useLive } from '../live.ts'
+import { ONCE, useLive } from '../live.ts'
 import {
   ActionButtons,
   Cell,
@@ -145,6 +145,7 @@ export function Holders({
   readonly held: number
   readonly what: string
 }) {
+  const stages = useStages(holders)
   if (holders.length === 0) return <p class="none">No task holds a place of {seen(what)}.</p>
   return (
     <>
@@ -157,7 +158,7 @@ export function Holders({
             <Cell of="Job">
               <JobLink id={job} />
             </Cell>
-            <Cell of="Stage">{stage + segment === 0 ? '–' : `${stage}, segment ${segment}`}</Cell>
+            <Cell of="Stage">{stageText(stages.get(job)?.[stage], stage, segment)}</Cell>
             <Cell of="Worker">
               <a href={linkTo('jobs', { worker })}>
                 <Text text={worker} most={60} />
@@ -174,6 +175,41 @@ export function Holders({
           The oldest {holders.length} of {countText(held)} are shown.
         </p>
       )}
+    </>
+  )
+}
+
+type Stages = AnswerOf<'jobs.show'>['stages']
+
+/** Of so many pipelines at once. */
+const MOST_PIPELINES = 5
+/** A pipeline never gets others. */
+const knownStages = new Map<string, Stages>()
+
+/** Holders have the numbers of stages: which stages these are, the jobs say. */
+function useStages(holders: readonly PlaceHolder[]): ReadonlyMap<string, Stages> {
+  const pipelines = holders.filter(({ stage, segment }) => stage + segment > 0)
+  const ids = [...new Set(pipelines.map(({ job }) => job))]
+  const missing = ids.filter((id) => !knownStages.has(id)).slice(0, MOST_PIPELINES)
+  const ask = async (ended: AbortSignal): Promise<number> => {
+    for (const job of may('jobs.show') ? missing : []) {
+      // A job that was forgotten meanwhile has none.
+      const info = await call('jobs.show', { job }, ended).catch(() => null)
+      if (!ended.aborted) knownStages.set(job, info?.stages ?? [])
+    }
+    return missing.length
+  }
+  useLive(JSON.stringify(missing), ask, ONCE)
+  return knownStages
+}
+
+/** What holds a place is named as its job names it. */
+function stageText(stage: Stages[number] | undefined, index: number, segment: number) {
+  if (stage === undefined) return index + segment === 0 ? '–' : `${index}, segment ${segment}`
+  return (
+    <>
+      <Text text={stage.name} most={60} />
+      {stage.each !== null && `, segment ${segment}`}
     </>
   )
 }

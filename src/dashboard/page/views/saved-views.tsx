@@ -49,13 +49,28 @@ function isView(value: unknown): value is SavedView {
   )
 }
 
-function keep(views: readonly SavedView[]): void {
-  saved.value = views.slice(-MOST)
+// What another tab keeps or removes is so in this one, too.
+addEventListener('storage', ({ key }) => {
+  if (key === PLACE || key === null) saved.value = kept()
+})
+
+/** Whether what this browser keeps is what this page has. */
+let isStored = true
+
+/** They are read again first: another tab may have changed them, and not told this one yet. */
+function change(to: (views: readonly SavedView[]) => readonly SavedView[]): void {
+  saved.value = to(isStored ? kept() : saved.value).slice(-MOST)
   try {
     localStorage.setItem(PLACE, JSON.stringify(saved.value))
+    isStored = true
   } catch {
     // A browser that keeps nothing has them until the page is closed.
+    isStored = false
   }
+}
+
+function without(views: readonly SavedView[], name: string): readonly SavedView[] {
+  return views.filter((one) => one.name !== name)
 }
 
 function sameFilter(a: RouteParameters, b: RouteParameters): boolean {
@@ -87,7 +102,7 @@ export function SavedViews({ parameters }: { readonly parameters: RouteParameter
                 type="button"
                 class="remove"
                 aria-label={`Remove the view ${line(one.name, 40)}`}
-                onClick={() => keep(own.filter((other) => other !== one))}
+                onClick={() => change((views) => without(views, one.name))}
               >
                 ×
               </button>
@@ -117,10 +132,7 @@ function KeepForm({ filter }: { readonly filter: RouteParameters }) {
         event.preventDefault()
         const given = name.trim()
         if (given === '') return
-        keep([
-          ...saved.value.filter((one) => one.name !== given),
-          { name: given, parameters: filter },
-        ])
+        change((views) => [...without(views, given), { name: given, parameters: filter }])
         setIsOpen(false)
         setName('')
       }}

@@ -11,7 +11,7 @@ import { countText, durationText } from '../duration-text.ts'
 import { ONCE, useLive } from '../live.ts'
 import { Empty, Problem, State, Text, Waiting } from '../parts.tsx'
 import { line } from '../safe-text.ts'
-import { may } from '../session.ts'
+import { may, seesPayloads } from '../session.ts'
 import { useSize } from '../size.ts'
 import { AttemptsPart } from './attempts.tsx'
 import { EffectList } from './effect-list.tsx'
@@ -52,9 +52,15 @@ export function stateOf({ state, isSuspended, attempt }: ShownSegment): string {
   return state === 'WAITING' && attempt > 0 ? 'RETRYING' : AS_OF_JOBS[state]
 }
 
-export function SegmentsPart({ job, stage }: { readonly job: string; readonly stage: ShownStage }) {
+interface SegmentsProps {
+  readonly job: string
+  readonly stage: ShownStage
+  readonly chosen: number | null
+  readonly onChoose: (segment: number) => void
+}
+
+export function SegmentsPart({ job, stage, chosen, onChoose }: SegmentsProps) {
   const [state, setState] = useState<SegmentState | ''>('')
-  const [chosen, setChosen] = useState<number | null>(null)
   const { name, segments } = stage
   if (segments === null || segments === 0) {
     return (
@@ -76,7 +82,7 @@ export function SegmentsPart({ job, stage }: { readonly job: string; readonly st
           <StateFilter of={stage} current={state} onChoose={setState} />
           <div class="columns">
             {state === '' ? (
-              <AllSegments job={job} stage={stage} chosen={chosen} onChoose={setChosen} />
+              <AllSegments job={job} stage={stage} chosen={chosen} onChoose={onChoose} />
             ) : (
               <SomeSegments
                 key={state}
@@ -84,7 +90,7 @@ export function SegmentsPart({ job, stage }: { readonly job: string; readonly st
                 stage={name}
                 state={state}
                 chosen={chosen}
-                onChoose={setChosen}
+                onChoose={onChoose}
               />
             )}
             {chosen === null && <Empty>Choose a segment to see what was tried.</Empty>}
@@ -386,7 +392,13 @@ function SegmentPart({
   if (shown?.segment == null) return problem === null ? <Waiting /> : <Problem problem={problem} />
   const { effects, streams } = shown.segment
   const names = effects.map(({ name }) => name)
-  const offered = shown.accepted === null ? [] : offeredActions(shown.accepted, names)
+  const offered =
+    shown.accepted === null
+      ? []
+      : offeredActions(shown.accepted, names, {
+          input: seesPayloads() ? '' : null,
+          steps: new Map(),
+        })
   return (
     <div class="one-segment" role="region" aria-label={isOne ? 'Stage' : `Segment ${at}`}>
       <p>

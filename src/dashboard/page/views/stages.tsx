@@ -1,11 +1,12 @@
 /**
  * The stages of a pipeline: drawn, as a table, and of the one that is chosen its segments.
  */
-import { useState } from 'preact/hooks'
 import type { AnswerOf } from '../api.ts'
 import { ShareBar } from '../chart.tsx'
 import { countText } from '../duration-text.ts'
 import { Cell, Table, Text } from '../parts.tsx'
+import type { RouteParameters } from '../route.ts'
+import { goTo } from '../route.ts'
 import { may } from '../session.ts'
 import type { ShownStage } from './job-actions.ts'
 import { SegmentsPart } from './segments.tsx'
@@ -16,18 +17,37 @@ type Stages = AnswerOf<'jobs.show'>['stages']
 const COLUMNS = ['Stage', 'State', 'Segments', 'Progress', 'Waiting', 'Running', 'Done']
 const TROUBLE = ['Failed', 'Quarantined']
 
-export function StagesPart({ job, stages }: { readonly job: string; readonly stages: Stages }) {
-  const [asked, setAsked] = useState<string | null>(null)
+interface StagesProps {
+  readonly job: string
+  readonly stages: Stages
+  /** Of the address of the job: which stage is shown, and which segment of it. */
+  readonly parameters: RouteParameters
+}
+
+export function StagesPart({ job, stages, parameters }: StagesProps) {
+  const { stage: asked, segment = '' } = parameters
   const chosen = stages.find(({ name }) => name === asked) ?? mostTelling(stages)
+  const choose = (stage: string, of: number | null = null): void =>
+    goTo('job', { ...parameters, stage, segment: of === null ? null : String(of) })
   return (
     <>
-      <StageGraph stages={stages} chosen={chosen?.name ?? null} onChoose={setAsked} />
+      <StageGraph stages={stages} chosen={chosen?.name ?? null} onChoose={choose} />
       <details>
         <summary>As a table</summary>
-        <StageTable stages={stages} onChoose={setAsked} />
+        <StageTable stages={stages} onChoose={choose} />
       </details>
       {chosen !== null && may('jobs.segments') && (
-        <SegmentsPart key={chosen.name} job={job} stage={chosen} />
+        <SegmentsPart
+          key={chosen.name}
+          job={job}
+          stage={chosen}
+          chosen={
+            /^\d+$/.test(segment) && Number(segment) < (chosen.segments ?? 0)
+              ? Number(segment)
+              : null
+          }
+          onChoose={(of) => choose(chosen.name, of)}
+        />
       )}
     </>
   )

@@ -5,9 +5,9 @@ import { useState } from 'preact/hooks'
 import { call } from '../api.ts'
 import { countText } from '../duration-text.ts'
 import { useLive } from '../live.ts'
-import { Problem, Text, Time } from '../parts.tsx'
+import { NotForToken, Problem, Text, Time } from '../parts.tsx'
 import { line } from '../safe-text.ts'
-import { may } from '../session.ts'
+import { may, seesPayloads } from '../session.ts'
 
 const SHOWN = 50
 
@@ -54,7 +54,11 @@ export function StreamPart({
         {items.map(({ offset, value, exact, attempt, at }) => (
           <li key={offset}>
             <span class="aside">{offset}</span>{' '}
-            <Text text={exact?.value ?? textOf(value)} most={500} />{' '}
+            {seesPayloads() ? (
+              <Text text={exact?.value ?? textOf(value)} most={500} />
+            ) : (
+              <NotForToken />
+            )}{' '}
             <span class="aside">
               {attempt > 1 && `attempt ${attempt}, `}
               <Time at={at} />

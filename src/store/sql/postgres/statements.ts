@@ -27,44 +27,9 @@ import { CALL_STATEMENTS } from './call-statements.ts'
 import { HELD_LIST } from '../count-statements.ts'
 import { COUNT_STATEMENTS } from './count-statements.ts'
 import { loaded } from './loaded-columns.ts'
+import { given, typeOf } from './parameter-table.ts'
 import { identifier } from './qualified-names.ts'
 import { channelHash, TURNS_OF_BLOCK } from './schema.ts'
-
-/** The types of columns in a table of parameters; the others are `int8`. */
-const TYPES: Readonly<Record<string, string>> = {
-  job: 'text',
-  stage: 'int4',
-  segment: 'int4',
-  type: 'text',
-  queue: 'text',
-  key: 'text',
-  key_held: 'text',
-  grp: 'text',
-  state: 'text',
-  record: 'bytea',
-  channel: 'text',
-  priority: 'int4',
-  level: 'int4',
-  parked: 'text',
-  worker: 'text',
-  committed: 'bool',
-  attempt: 'int4',
-  kind: 'text',
-  name: 'text',
-  to_check: 'bool',
-  is_suspended: 'bool',
-  tags: 'text',
-}
-
-/** `unnest($1::text[], $2::int8[]) as given (job, position)`. */
-function given(columns: readonly string[], types: readonly string[] = []): string {
-  const arrays = columns.map((column, i) => `$${i + 1}::${types[i] ?? typeOf(column)}[]`)
-  return `unnest(${arrays.join(', ')}) as given (${columns.join(', ')})`
-}
-
-function typeOf(column: string): string {
-  return TYPES[column] ?? 'int8'
-}
 
 /** Which rows `w` of work are given. */
 const addressed = `w.job = given.job and w.stage = given.stage and w.segment = given.segment`
@@ -502,6 +467,12 @@ export const POSTGRES: Statements = {
       order by p.position * $4::int8`,
   streamEntries: streamEntries('$1::int8', '$2::int4'),
   eventsAfter: `select position, record from events where position > $1::int8 order by position limit $2::int4`,
+  eventsWithin: `
+    select position, record from events where position > $1::int8 and position <= $2::int8
+    order by position limit $3::int4`,
+  newestEventsWithin: `
+    select position, record from events where position > $1::int8 and position <= $2::int8
+    order by position desc limit $3::int4`,
   queueView: `
     select (select record from queues where queue = $2::text),
       (select full_at from queues where queue = $2::text),

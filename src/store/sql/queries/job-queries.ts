@@ -373,6 +373,16 @@ export class JobQueries {
     const found = positionedEntries(result?.rows ?? [], this.#records)
     return newest ? found.toReversed() : found
   }
+
+  async entries(
+    connection: Connection,
+    { after, through, limit, newest = false }: QueryOf<'entries'>,
+  ): Promise<PositionedEntry[]> {
+    const sql = newest ? this.#sql.newestEventsWithin : this.#sql.eventsWithin
+    const [result] = await connection.run([{ sql, values: [after, through, limit] }])
+    const found = positionedEntries(result?.rows ?? [], this.#records)
+    return newest ? found.toReversed() : found
+  }
 }
 
 /** Rows of position and record. */

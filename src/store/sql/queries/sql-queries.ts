@@ -117,6 +117,7 @@ export class SqlQueries {
     questions: (query, connection) =>
       questionsPage(this.#context.sql, this.#jobs, connection, query),
     history: (query, connection) => this.#jobs.history(connection, query),
+    entries: (query, connection) => this.#jobs.entries(connection, query),
     stream: (query, connection) => this.#jobs.stream(connection, query),
     queue: ({ queue }, connection) => this.#queue(connection, queue),
     limit: ({ key }, connection) => this.#limit(connection, key),

@@ -302,6 +302,11 @@ export const SQLITE: Statements = {
       from page p order by p.position * ?4`,
   streamEntries: streamEntries('?1', '?2'),
   eventsAfter: 'select position, record from events where position > ? order by position limit ?',
+  eventsWithin: `
+    select position, record from events where position > ? and position <= ? order by position limit ?`,
+  newestEventsWithin: `
+    select position, record from events where position > ? and position <= ?
+    order by position desc limit ?`,
   queueView: `
     select (select record from queues where queue = ?2), (select full_at from queues where queue = ?2),
       coalesce((select sum(running) from counts
