@@ -366,9 +366,12 @@ const OTHER_OPERATIONS = {
     says: 'As `quarantine.redrive`; sends after each batch how far it is, and the whole report as the last event.',
     changes: 'The jobs are tried again.',
     input: object({}, { ...quarantined, ids, all: allJobs, ...actor, rate, input: anything() }),
-    output: bulkReport,
+    output: bulkEvent,
     errors: ['InvalidDefinition', 'TooManyOpen'],
-    example: { input: { fingerprint: '7d0f', ...EXAMPLE_ACTOR }, output: EXAMPLE_REPORT },
+    example: {
+      input: { fingerprint: '7d0f', ...EXAMPLE_ACTOR },
+      output: { ...EXAMPLE_REPORT, isLast: true },
+    },
   }),
   'quarantine.discard': operation({
     path: '/v1/quarantine/discard',

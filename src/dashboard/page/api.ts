@@ -230,7 +230,11 @@ class OpenCall {
 }
 
 /** What a link may be for. */
-const OF_LINKS: ReadonlySet<OperationName> = new Set(['inbox.show', 'inbox.answer', 'messages.send'])
+const OF_LINKS: ReadonlySet<OperationName> = new Set([
+  'inbox.show',
+  'inbox.answer',
+  'messages.send',
+])
 
 /** A view that the reader has left for the page of a link may still go on for a moment. */
 function assertAskedHere(name: OperationName): void {

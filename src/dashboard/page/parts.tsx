@@ -167,10 +167,6 @@ export function Table({
   )
 }
 
-export function Row({ children }: { readonly children: ComponentChildren }) {
-  return <tr role="row">{children}</tr>
-}
-
 export function Cell({
   of,
   number = false,

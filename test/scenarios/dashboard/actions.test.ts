@@ -247,6 +247,8 @@ it('another page of jobs has the focus, and takes it from no field', async () =>
   await page.getByRole('link', { name: 'First page' }).press('Enter')
   await expect.poll(() => page.locator('tbody tr').count()).toBe(50)
   await expect.poll(focused).toBe('Page of jobs')
+  await page.getByRole('link', { name: 'Next page' }).press('Enter')
+  await expect.poll(focused).toBe('Page of jobs')
   const field = page.getByRole('combobox', { name: 'Filter' })
   await field.fill('tag:paged state:CREATED')
   await field.press('Enter')

@@ -68,7 +68,7 @@ describe('many jobs over HTTP', () => {
     await expect.poll(async () => (await call('quarantine.list')).body['jobs']).toHaveLength(2)
     await again.stop()
     const told = await events('quarantine.redrive.events', { fingerprint, input: 7 })
-    expect(told.at(-1)?.data).toMatchObject({ matched: 2, done: 2, isComplete: true })
+    expect(told.at(-1)?.data).toMatchObject({ matched: 2, done: 2, isComplete: true, isLast: true })
     const unclear = await call('quarantine.discard')
     expect(unclear).toMatchObject({ status: 400, body: { code: 'InvalidDefinition' } })
   })

@@ -4,7 +4,7 @@
 import type { AnswerOf } from '../api.ts'
 import { serverNow } from '../clock.ts'
 import { countText, durationText } from '../duration-text.ts'
-import { Cell, Empty, Moment, Row, Table, Text, Time } from '../parts.tsx'
+import { Cell, Empty, Moment, Table, Text, Time } from '../parts.tsx'
 import { seen } from '../safe-text.ts'
 import { useSize } from '../size.ts'
 import type { ShownAttempt, JobTimeline, TimelineMark, TimelineSpan } from './job-timeline.ts'
@@ -27,7 +27,7 @@ export function AttemptsPart({
       columns={['Attempt', 'Status', 'Worker', 'Leased', 'Took', 'Ended by', 'Error']}
     >
       {attempts.map((one) => (
-        <Row key={attemptName(one)}>
+        <tr key={attemptName(one)}>
           <Cell of="Attempt">
             {isOfOneTask ? `#${one.attempt}` : <bdi>{shortName(one, 60)}</bdi>}
           </Cell>
@@ -52,7 +52,7 @@ export function AttemptsPart({
           <Cell of="Error">
             {one.error === null ? '–' : <Text text={`${one.error.code}: ${one.error.message}`} />}
           </Cell>
-        </Row>
+        </tr>
       ))}
     </Table>
   )

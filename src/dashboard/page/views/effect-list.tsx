@@ -3,13 +3,13 @@
  */
 import { Text } from '../parts.tsx'
 
-interface ShownEffect {
+interface ListedEffect {
   readonly name: string
   readonly state: string
   readonly error: { readonly code: string; readonly message: string } | null
 }
 
-export function EffectList({ effects }: { readonly effects: readonly ShownEffect[] }) {
+export function EffectList({ effects }: { readonly effects: readonly ListedEffect[] }) {
   return (
     <ul>
       {effects.map(({ name, state, error }, i) => (

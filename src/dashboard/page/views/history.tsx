@@ -2,7 +2,7 @@
  * Everything that happened to a job: what, when, who and why.
  */
 import type { AnswerOf } from '../api.ts'
-import { Cell, Moment, Row, State, Table, Text } from '../parts.tsx'
+import { Cell, Moment, State, Table, Text } from '../parts.tsx'
 import { linkTo } from '../route.ts'
 import { may } from '../session.ts'
 
@@ -17,7 +17,7 @@ export function HistoryPart({ id, items }: { readonly id: string; readonly items
       columns={['When', 'What', 'State', 'By', 'Why', 'Position']}
     >
       {items.map(({ position, at, type, from, to, by, reason }, i) => (
-        <Row key={`${position} ${i}`}>
+        <tr key={`${position} ${i}`}>
           <Cell of="When">
             <Moment at={at} />
           </Cell>
@@ -39,7 +39,7 @@ export function HistoryPart({ id, items }: { readonly id: string; readonly items
               position
             )}
           </Cell>
-        </Row>
+        </tr>
       ))}
     </Table>
   )

@@ -14,7 +14,6 @@ import {
   Empty,
   JobLink,
   Problem,
-  Row,
   State,
   STATES,
   Table,
@@ -182,7 +181,7 @@ function Page({
 function JobRow({ of }: { readonly of: AnswerOf<'jobs.list'>['jobs'][number] }) {
   const { id, type, state, queue, attempt, submittedAt, completedAt, error } = of
   return (
-    <Row>
+    <tr>
       <Cell of="Job">
         <JobLink id={id} />
       </Cell>
@@ -205,6 +204,6 @@ function JobRow({ of }: { readonly of: AnswerOf<'jobs.list'>['jobs'][number] }) 
       <Cell of="Error">
         {error === null ? '–' : <Text text={`${error.code}: ${error.message}`} most={80} />}
       </Cell>
-    </Row>
+    </tr>
   )
 }

@@ -73,7 +73,7 @@ function StateTable({ first, second, names, parameters }: StateTableProps) {
       {STATES.map((state) => {
         const [before, after] = [first.states[state], second.states[state]]
         return (
-          <tr role="row" key={state}>
+          <tr key={state}>
             <Cell of="State">
               <a href={linkTo('past', { ...parameters, state })}>
                 <State state={state} />

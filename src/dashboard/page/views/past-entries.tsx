@@ -26,7 +26,6 @@ export function PastEntries({ around, at, parameters }: PastEntriesProps) {
       <Table label="Entries of the log" columns={['Entry', 'When', 'What', 'Job', 'By']}>
         {around.map((one) => (
           <tr
-            role="row"
             key={one.position}
             class={one.position === last ? 'current' : one.position > at ? 'later' : undefined}
             aria-current={one.position === last ? 'step' : undefined}

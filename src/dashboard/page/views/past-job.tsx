@@ -343,7 +343,7 @@ function FieldTable({ fields }: { readonly fields: readonly ChangedField[] }) {
   return (
     <Table label="What changed" columns={['Field', 'Before', 'After']}>
       {fields.map(({ path, before, after }) => (
-        <tr role="row" key={path}>
+        <tr key={path}>
           <Cell of="Field">
             <Text text={path === '' ? 'all of it' : path} most={120} />
           </Cell>

@@ -262,7 +262,7 @@ function JobsThen({ seen: { counts, list }, parameters }: JobsProps) {
           columns={['Job', 'Type', 'State then', 'Attempt', 'Submitted']}
         >
           {list.jobs.map((one) => (
-            <tr role="row" key={one.id}>
+            <tr key={one.id}>
               <Cell of="Job">
                 <a class="id" href={linkTo('past', { job: one.id, position })}>
                   <Text text={one.id} most={40} />

@@ -9,7 +9,7 @@ import type { AnswerOf } from '../api.ts'
 import { call, messageOf } from '../api.ts'
 import { countText } from '../duration-text.ts'
 import { useLive } from '../live.ts'
-import { Cell, Empty, JobLink, Problem, Row, Table, Text, Time, Waiting } from '../parts.tsx'
+import { Cell, Empty, JobLink, Problem, Table, Text, Time, Waiting } from '../parts.tsx'
 import { linkTo } from '../route.ts'
 import { json } from '../safe-text.ts'
 import { may, seesPayloads } from '../session.ts'
@@ -236,7 +236,7 @@ function Samples({ fingerprint }: { readonly fingerprint: string }) {
   return (
     <Table label="Some of the jobs" columns={['Job', 'Type', 'Submitted', 'Error', 'Actions']}>
       {data.jobs.map((one) => (
-        <Row key={one.id}>
+        <tr key={one.id}>
           <Cell of="Job">
             <JobLink id={one.id} />
           </Cell>
@@ -250,7 +250,7 @@ function Samples({ fingerprint }: { readonly fingerprint: string }) {
           <Cell of="Actions">
             {may('jobs.retry') && seesPayloads() ? <EditButton job={one} /> : '–'}
           </Cell>
-        </Row>
+        </tr>
       ))}
     </Table>
   )

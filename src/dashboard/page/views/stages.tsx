@@ -4,7 +4,7 @@
 import type { AnswerOf } from '../api.ts'
 import { ShareBar } from '../chart.tsx'
 import { countText } from '../duration-text.ts'
-import { Cell, Row, Table, Text } from '../parts.tsx'
+import { Cell, Table, Text } from '../parts.tsx'
 import type { RouteParameters } from '../route.ts'
 import { goTo } from '../route.ts'
 import { may } from '../session.ts'
@@ -75,7 +75,7 @@ function StageTable({
   return (
     <Table label="Stages" columns={[...COLUMNS, ...TROUBLE]}>
       {stages.map((one) => (
-        <Row key={one.name}>
+        <tr key={one.name}>
           <Cell of="Stage">
             <button type="button" class="link" onClick={() => onChoose(one.name)}>
               <Text text={one.name} most={60} />
@@ -96,7 +96,7 @@ function StageTable({
               {countText(count)}
             </Cell>
           ))}
-        </Row>
+        </tr>
       ))}
     </Table>
   )
