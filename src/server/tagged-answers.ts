@@ -8,11 +8,9 @@ import type { IncomingCall, OutgoingAnswer } from './exchange.ts'
 
 const TAGGED: ReadonlySet<string> = new Set<OperationName>(['jobs.show'])
 
-type AskedHeaders = IncomingCall['headers']
-
 export function jsonAnswer(
   { name }: Pick<Operation, 'name'>,
-  asked: AskedHeaders,
+  asked: IncomingCall['headers'],
   headers: Readonly<Record<string, string>>,
   body: string,
 ): OutgoingAnswer {

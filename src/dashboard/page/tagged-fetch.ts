@@ -3,13 +3,13 @@
  * what this page has. Only the newest of them is kept.
  */
 
-interface KeptAnswer {
+interface TaggedAnswer {
   readonly url: string
   readonly tag: string
   readonly text: string
 }
 
-let kept: KeptAnswer | null = null
+let kept: TaggedAnswer | null = null
 
 interface AskedInit extends RequestInit {
   readonly headers: Readonly<Record<string, string>>

@@ -38,48 +38,14 @@ const HISTORY_PAGE = 200
 const MOST_HISTORY = 1_000
 
 export function JobView({ parameters }: { readonly parameters: RouteParameters }) {
-  const { id = '', after, history: part } = parameters
+  const { id = '' } = parameters
   const [limit, setLimit] = useState(HISTORY_PAGE)
-  const last = useRef<SeenJob | null>(null)
-  const isNewest = part === NEWEST
-  const behind = isNewest ? { newest: true } : after === undefined ? {} : { after: Number(after) }
-  const partKey = `${limit} ${part ?? ''} ${after ?? ''}`
-  const look = async (ended: AbortSignal): Promise<SeenJob> => {
-    const job = await call('jobs.show', { job: id }, ended)
-    const before = last.current
-    // Of a job to which nothing happened, the history is the same, and so is what it accepts.
-    const isSame = before !== null && before.part === partKey && isAsBefore(before.job, job)
-    const isOver = job.completedAt !== null
-    const [why, history, accepted] = await Promise.all([
-      isSame && isOver
-        ? before.why
-        : may('jobs.explain')
-          ? call('jobs.explain', { job: id }, ended)
-          : null,
-      isSame
-        ? { items: before.history }
-        : may('jobs.history')
-          ? call('jobs.history', { job: id, limit, ...behind }, ended)
-          : { items: [] },
-      isSame
-        ? before.accepted
-        : may('jobs.actions')
-          ? call('jobs.actions', { job: id }, ended)
-          : null,
-    ])
-    last.current = { part: partKey, job, why, history: history.items, accepted }
-    return last.current
-  }
-  const known = last.current?.job
-  const isOver = known?.id === id && known.completedAt !== null
-  const pause = isOver ? RARELY_MS : undefined
-  const { data, problem } = useLive(`${id} ${partKey}`, look, pause)
-  useTitle(known?.id === id ? known.type : null, id)
-  const shown = data ?? (last.current?.job.id === id ? last.current : null)
+  const { shown, problem } = useJob(parameters, limit)
+  useTitle(shown?.job.type ?? null, id)
   if (shown === null) return problem === null ? <Waiting /> : <Problem problem={problem} />
   const { job, history } = shown
   return (
-    <UsualPause.Provider value={isOver ? RARELY_MS : undefined}>
+    <UsualPause.Provider value={pauseOf(job)}>
       <Problem problem={problem} />
       <Title of={shown} isAllShown={history.length < limit} />
       <WhyPart why={shown.why} />
@@ -96,39 +62,108 @@ export function JobView({ parameters }: { readonly parameters: RouteParameters }
       <JobPayloads job={job} history={history} />
       <Part name="History">
         <HistoryPart id={id} items={history} />
-        {history.length >= limit && (
-          <p class="aside">
-            {isNewest ? 'The newest' : after === undefined ? 'The first' : 'A part of it:'}{' '}
-            {countText(history.length)} entries.
-          </p>
-        )}
-        <div class="buttons">
-          {(after !== undefined || isNewest) && (
-            <a class="button" href={linkTo('job', { ...parameters, history: null, after: null })}>
-              From the beginning
-            </a>
-          )}
-          {history.length >= limit && limit < MOST_HISTORY && (
-            <button type="button" onClick={() => setLimit(MOST_HISTORY)}>
-              Show more
-            </button>
-          )}
-          {history.length >= limit && limit >= MOST_HISTORY && !isNewest && (
-            <a
-              class="button"
-              href={linkTo('job', { ...parameters, after: String(history.at(-1)?.position) })}
-            >
-              What came after
-            </a>
-          )}
-          {history.length >= limit && !isNewest && (
-            <a class="button" href={linkTo('job', { ...parameters, history: NEWEST, after: null })}>
-              The newest
-            </a>
-          )}
-        </div>
+        <HistoryPages
+          parameters={parameters}
+          history={history}
+          limit={limit}
+          more={() => setLimit(MOST_HISTORY)}
+        />
       </Part>
     </UsualPause.Provider>
+  )
+}
+
+/** To one that is over nothing happens any more. */
+function pauseOf(job: ShownJob | null): number | undefined {
+  return job === null || job.completedAt === null ? undefined : RARELY_MS
+}
+
+/** Of a job to which nothing happened, the history is the same, and so is what it accepts. */
+function useJob(
+  { id = '', after, history: part }: RouteParameters,
+  limit: number,
+): { readonly shown: SeenJob | null; readonly problem: string | null } {
+  const last = useRef<SeenJob | null>(null)
+  const behind =
+    part === NEWEST ? { newest: true } : after === undefined ? {} : { after: Number(after) }
+  const partKey = `${limit} ${part ?? ''} ${after ?? ''}`
+  const look = async (ended: AbortSignal): Promise<SeenJob> => {
+    const job = await call('jobs.show', { job: id }, ended)
+    const before = last.current
+    const same = before?.part === partKey && isAsBefore(before.job, job) ? before : null
+    const [why, history, accepted] = await Promise.all([
+      same !== null && job.completedAt !== null
+        ? same.why
+        : may('jobs.explain')
+          ? call('jobs.explain', { job: id }, ended)
+          : null,
+      same !== null
+        ? { items: same.history }
+        : may('jobs.history')
+          ? call('jobs.history', { job: id, limit, ...behind }, ended)
+          : { items: [] },
+      same !== null
+        ? same.accepted
+        : may('jobs.actions')
+          ? call('jobs.actions', { job: id }, ended)
+          : null,
+    ])
+    last.current = { part: partKey, job, why, history: history.items, accepted }
+    return last.current
+  }
+  const known = last.current?.job.id === id ? last.current : null
+  const { data, problem } = useLive(`${id} ${partKey}`, look, pauseOf(known?.job ?? null))
+  return { shown: data ?? known, problem }
+}
+
+/** Which part of the history is shown, and where the others are. */
+function HistoryPages({
+  parameters,
+  history,
+  limit,
+  more,
+}: {
+  readonly parameters: RouteParameters
+  readonly history: SeenJob['history']
+  readonly limit: number
+  readonly more: () => void
+}) {
+  const { after, history: part } = parameters
+  const isNewest = part === NEWEST
+  const isPart = history.length >= limit
+  const to = (place: Readonly<Record<string, string | null>>): string =>
+    linkTo('job', { ...parameters, ...place })
+  return (
+    <>
+      {isPart && (
+        <p class="aside">
+          {isNewest ? 'The newest' : after === undefined ? 'The first' : 'A part of it:'}{' '}
+          {countText(history.length)} entries.
+        </p>
+      )}
+      <div class="buttons">
+        {(after !== undefined || isNewest) && (
+          <a class="button" href={to({ history: null, after: null })}>
+            From the beginning
+          </a>
+        )}
+        {isPart && limit < MOST_HISTORY && (
+          <button type="button" onClick={more}>
+            Show more
+          </button>
+        )}
+        {isPart && limit >= MOST_HISTORY && !isNewest && (
+          <a class="button" href={to({ after: String(history.at(-1)?.position) })}>
+            What came after
+          </a>
+        )}
+        {isPart && !isNewest && (
+          <a class="button" href={to({ history: NEWEST, after: null })}>
+            The newest
+          </a>
+        )}
+      </div>
+    </>
   )
 }
 

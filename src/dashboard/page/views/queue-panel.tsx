@@ -19,6 +19,7 @@ import {
 import { linkTo } from '../route.ts'
 import { seen } from '../safe-text.ts'
 import { may } from '../session.ts'
+import type { ShownStage } from './job-actions.ts'
 import { resumeAction } from './queue-actions.ts'
 
 /** A queue says since when as a text, and a limit in milliseconds. */
@@ -179,15 +180,13 @@ export function Holders({
   )
 }
 
-type Stages = AnswerOf<'jobs.show'>['stages']
-
 /** Of so many pipelines at once. */
 const MOST_PIPELINES = 5
 /** A pipeline never gets others. */
-const knownStages = new Map<string, Stages>()
+const knownStages = new Map<string, readonly ShownStage[]>()
 
 /** Holders have the numbers of stages: which stages these are, the jobs say. */
-function useStages(holders: readonly PlaceHolder[]): ReadonlyMap<string, Stages> {
+function useStages(holders: readonly PlaceHolder[]): ReadonlyMap<string, readonly ShownStage[]> {
   const pipelines = holders.filter(({ stage, segment }) => stage + segment > 0)
   const ids = [...new Set(pipelines.map(({ job }) => job))]
   const missing = ids.filter((id) => !knownStages.has(id)).slice(0, MOST_PIPELINES)
@@ -204,7 +203,7 @@ function useStages(holders: readonly PlaceHolder[]): ReadonlyMap<string, Stages>
 }
 
 /** What holds a place is named as its job names it. */
-function stageText(stage: Stages[number] | undefined, index: number, segment: number) {
+function stageText(stage: ShownStage | undefined, index: number, segment: number) {
   if (stage === undefined) return index + segment === 0 ? '–' : `${index}, segment ${segment}`
   return (
     <>
