@@ -72,8 +72,12 @@ export interface QuarantineItem {
 /** An effect whose outcome a person has to say: it may have happened, or not. */
 export interface HeldEffectInfo {
   readonly name: string
-  /** Its place in the commit, from 0: what `resolveEffect` is given, with the next two. */
+  /** Of several in the commit with its name, which, from 1; null: it is the only one. */
+  readonly nth: number | null
+  /** Its place in the commit, from 0: what `resolveEffect` is given, with the next three. */
   readonly effect: number
+  /** Its newest start, by the attempt that made it: given as `start`, no later one is hit. */
+  readonly start: number
   /** The name of the stage, and the segment; null: of a plain job. */
   readonly stage: string | null
   readonly segment: number | null
@@ -308,7 +312,7 @@ function isHeld({ held }: DeadTask): boolean {
 
 function heldEffectsOf(task: DeadTask): HeldEffectInfo[] {
   const { stageName: stage, segment, since, endedBy } = task
-  return task.held.map(({ name, effect, error, worker }) => ({
+  return task.held.map(({ name, nth, effect, start, error, worker }) => ({
     name,
     effect,
     stage,
@@ -343,7 +347,9 @@ interface Cause {
   readonly code: string
   readonly message: string
   /** When the newest of its tasks was given up. */
+    nth,
   readonly since: number
+    start,
 }
 
 /** For a list: the whole of it is in the job's info. */
