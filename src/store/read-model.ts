@@ -173,8 +173,8 @@ export interface SegmentSummary {
     readonly state: EffectState
     readonly error: Omit<Failure, 'stack'> | null
   }[]
-  /** The names of its streams. */
-  readonly streams: readonly string[]
+  /** Its streams, and how many values each has. */
+  readonly streams: readonly { readonly name: string; readonly length: number }[]
 }
 
 export interface SegmentsPage {
