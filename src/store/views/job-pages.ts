@@ -159,6 +159,7 @@ export async function quarantinePage(
   for (const job of named ?? all.after(query.after ?? 0)) {
     looked += 1
     if (looked % QUARANTINE_STEP === 0) await eventLoopTurn()
+    if (query.pipelines === true && job.task !== null) continue
     // Once: it may be read from the disk.
     const { spec } = job
     if (!matches(spec, job.task, query)) continue
