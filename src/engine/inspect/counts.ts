@@ -15,6 +15,8 @@ import type {
 } from '../../store/index.ts'
 import { assertTrueOrAbsent } from '../true-or-absent.ts'
 import { assertWhole } from '../whole-number.ts'
+import type { QueueInfo } from './queue-info.ts'
+import { pauseOf } from './queue-info.ts'
 
 export interface CountsOptions {
   readonly type?: string
@@ -68,6 +70,8 @@ export interface QueueListItem {
   readonly name: string
   /** Since when nothing of it is handed out; null: it is not paused. */
   readonly pausedAt: Date | null
+  /** Who paused it, and why; null: it is not paused. */
+  readonly paused: QueueInfo['paused']
   readonly concurrency: number | null
   readonly rate: { readonly count: number; readonly perMs: number } | null
   readonly ageingMs: number | null
@@ -144,10 +148,10 @@ export async function listQueues(store: Store): Promise<readonly QueueListItem[]
 }
 
 function queueListItem({ queue, states, segments, ...rest }: QueueSummary): QueueListItem {
-  const { name, paused, pausedAt, concurrency, rate, ageingMs } = queue
+  const { name, concurrency, rate, ageingMs } = queue
   return {
     name,
-    pausedAt: paused ? new Date(pausedAt) : null,
+    ...pauseOf(queue),
     concurrency,
     rate,
     ageingMs,

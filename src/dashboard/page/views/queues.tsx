@@ -8,7 +8,17 @@ import { Sparkline } from '../chart.tsx'
 import { serverNow } from '../clock.ts'
 import { countText, durationText } from '../duration-text.ts'
 import { useLive } from '../live.ts'
-import { ActionButtons, Cell, Empty, Problem, Table, Text, Time, Waiting } from '../parts.tsx'
+import {
+  ActionButtons,
+  Cell,
+  Empty,
+  PausedBy,
+  Problem,
+  Table,
+  Text,
+  Time,
+  Waiting,
+} from '../parts.tsx'
 import type { RouteParameters } from '../route.ts'
 import { linkTo } from '../route.ts'
 import { may } from '../session.ts'
@@ -98,7 +108,7 @@ function Row({
         {pausedAt !== null && (
           <span class="mark">
             {' '}
-            paused <Time at={pausedAt} />
+            paused <Time at={pausedAt} /> <PausedBy of={queue} />
           </span>
         )}
       </Cell>
