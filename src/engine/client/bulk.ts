@@ -131,7 +131,7 @@ async function preview({ store }: BulkParts, meant: Meant): Promise<BulkReport> 
     samples.push(...page.slice(0, SAMPLES - samples.length).map(({ id }) => id))
     const isEnough =
       exact === null ? matched >= MOST_COUNTED : samples.length >= Math.min(SAMPLES, exact)
-    if (!isEnough && exact !== 0) continue
+    if (!isEnough) continue
     isComplete = exact !== null
     break
   }
