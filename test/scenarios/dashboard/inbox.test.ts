@@ -232,6 +232,21 @@ describe('the inbox', () => {
     await page.close()
   })
 
+  it('is on the page of the job that asks, too, and is answered there', async () => {
+    const { page, faults, go } = await openInbox()
+    const { id } = await pawl.submit(approve, 'the card')
+    await go(`job?id=${id}`)
+    const card = page.getByRole('region', { name: 'It asks' }).locator('.question')
+    await card.getByText('May the card go out?').waitFor()
+    expect(await seriousFaults(page)).toEqual([])
+    await card.getByLabel('Yes').check()
+    await card.getByRole('button', { name: 'Answer' }).click()
+    await card.waitFor({ state: 'detached' })
+    expect(await pawl.handle(id, approve).result({ timeout: '20s' })).toBe(true)
+    expect(faults).toEqual([])
+    await page.close()
+  })
+
   it('has pages', async () => {
     const letters = Array.from({ length: 23 }, (_, i) => ({ input: `letter ${i}` }))
     const handles = await pawl.submitMany(approve, letters)

@@ -259,7 +259,8 @@ function JobsThen({ seen: { counts, list }, parameters }: JobsProps) {
       ) : (
         <Table
           label="Jobs as they were"
-          columns={['Job', 'Type', 'State then', 'Attempt', 'Submitted']}
+          cards="jobs"
+          columns={['Job', 'Type', 'State', 'Attempt', 'Submitted']}
         >
           {list.jobs.map((one) => (
             <tr key={one.id}>
@@ -271,7 +272,7 @@ function JobsThen({ seen: { counts, list }, parameters }: JobsProps) {
               <Cell of="Type">
                 <Text text={one.type} most={60} />
               </Cell>
-              <Cell of="State then">
+              <Cell of="State">
                 <State state={one.state} />
               </Cell>
               <Cell of="Attempt" number>
