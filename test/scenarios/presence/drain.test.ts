@@ -56,7 +56,7 @@ async function drains(home: Pawl, other: Pawl): Promise<void> {
   // It finishes what it has, and takes nothing: not even what its own process submits.
   const waiting = await home.submit(echo, 1)
   expect((await home.explain(waiting.id)).reasons).toMatchObject([
-    { what: 'workers-busy', message: expect.stringContaining('take nothing more') },
+    { what: 'workers-busy', message: expect.stringContaining('until they are resumed') },
   ])
   long.end()
   await running.result({ timeout: '20s' })
