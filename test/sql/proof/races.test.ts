@@ -199,6 +199,31 @@ describe('two transactions on PostgreSQL', () => {
     for (const one of [early, late, watch]) await one.close()
   })
 
+  it('are not on a page as long as an earlier one may still come, whoever reads on behind it', async () => {
+    const { address, open } = await two()
+    const hand = new Hand(await openAt(address))
+    const pageBehind = async (after: number): Promise<number[]> => {
+      const through = Number.MAX_SAFE_INTEGER
+      const page = await hand.store.query({ kind: 'entries', after, through, limit: 9 })
+      return page.map(({ position }) => position)
+    }
+    const late = await open()
+    // The first one is drawn in vain.
+    const [drawn] = await late.run([ask(POSTGRES.positions, 1)])
+    const first = Number(drawn?.rows[0]?.[0])
+    await hand.submit('a')
+    // Other tests may write meanwhile: their transactions might be the one that drew it.
+    await expect.poll(() => pageBehind(0)).toEqual([first + 1])
+    await late.run([ask('begin'), ask(POSTGRES.positions, 1)])
+    await hand.submit('b')
+    expect(await pageBehind(0)).toEqual([first + 1])
+    expect(await pageBehind(first + 1)).toEqual([])
+    await late.run([ask('rollback')])
+    await expect.poll(() => pageBehind(first + 1)).toEqual([first + 3])
+    await late.close()
+    await hand.store.close()
+  })
+
   it('do not cancel a pipeline whose last task is committed meanwhile', async () => {
     const address = await freshAddress('PostgreSQL')
     let hold: Promise<void> | null = null
