@@ -10,6 +10,7 @@ import { EntryFeed } from '../../../src/store/sql/queries/entry-feed.ts'
 import { Records } from '../../../src/store/sql/rows/records.ts'
 import type { SqlStore } from '../../../src/store/sql/sql-store.ts'
 import { POSTGRES } from '../../../src/store/sql/postgres/statements.ts'
+import { resolved, submitHeldPipeline } from '../../support/held-jobs.ts'
 import { onRecord, pipeline, plain, policy, stage } from '../../support/specs.ts'
 import type { Address } from './addresses.ts'
 import { dialectOf, openAt } from './addresses.ts'
@@ -259,5 +260,29 @@ describe('two transactions on PostgreSQL', () => {
     expect(view?.state).toBe('SUCCEEDED')
     await worker.store.close()
     await operator.store.close()
+  })
+})
+
+describe.each(DATABASE_NAMES)('a page of held effects on %s', (name) => {
+  it('leaves out a pipeline whose last one a person said the outcome of meanwhile', async () => {
+    const address = await freshAddress(name)
+    const other = await openAt(address)
+    await submitHeldPipeline(other, 'pipe', 'h')
+    const { heldTasks } = dialectOf(address).statements
+    const store = await openAt(address, {}, (inner) => ({
+      close: () => inner.close(),
+      async run(asks) {
+        // Its tallies have been read.
+        if (asks.some(({ sql }) => sql === heldTasks)) {
+          await other.execute([resolved('pipe', 'happened')])
+        }
+        return inner.run(asks)
+      },
+    }))
+    const asked = { kind: 'quarantine', heldEffects: true, limit: 9 } as const
+    expect((await other.query(asked)).jobs.map(({ id }) => id)).toEqual(['pipe'])
+    expect((await store.query(asked)).jobs).toEqual([])
+    await store.close()
+    await other.close()
   })
 })
