@@ -165,7 +165,7 @@ const OTHER_OPERATIONS = {
     roles: ['read', 'operate'],
     scope: 'own',
     command: { words: 'at entries', summary: 'List entries of the log' },
-    says: 'What was written to the log behind a position and up to one, where no entry has to stand: when, what, about which job, and by whom. The first of them, or, with `newest`, the last; oldest first.',
+    says: 'What was written to the log behind a position and up to one, where no entry has to stand: when, what, about which job, and by whom. The first of them, or, with `newest`, the last; oldest first. On PostgreSQL the first end where an earlier one may still come: ask again behind the last.',
     input: object(
       {},
       {

@@ -30,7 +30,7 @@ import { workersOf } from '../inspect/worker-info.ts'
 import { UnknownWorker } from '../errors.ts'
 import type { Actor } from '../actor.ts'
 import type { WorkerRequest } from './worker-request.ts'
-import { follow } from './worker-request.ts'
+import { follow, requestIn } from './worker-request.ts'
 import type { RemoteProcesses } from './remote-processes.ts'
 
 /** The version of Pawl, as the package says it. */
@@ -95,6 +95,8 @@ export class PresenceLoop {
   #said: string | null = null
   /** Of own workers, what others asked and was done: what was asked once is done once. */
   readonly #followed = new WeakMap<Worker, string>()
+  /** Of own workers: when that was asked which was done last. What was asked before is not done any more. */
+  readonly #doneAt = new WeakMap<Worker, number>()
   #askedSeen: ReadonlyMap<string, string> | null = null
   #saidAt = -Infinity
   /** From here on it says what it does though nothing is new. */
@@ -197,7 +199,7 @@ export class PresenceLoop {
     const request: WorkerRequest = { isDraining, at: Math.floor(now()), ...actor }
     const text = JSON.stringify(request)
     const own = [...workers].find(({ name }) => name === worker)
-    if (own !== undefined) return follow(own, text)
+    if (own !== undefined) return this.#followHere(own, text)
     await this.#hearNow()
     for (const process of this.#others.keys()) {
       if (!this.#hasOther(process, worker)) continue
@@ -211,7 +213,7 @@ export class PresenceLoop {
     const { presence, workers } = this.#parts
     if (process === this.#name()) {
       const own = [...workers].find(({ name }) => name === worker)
-      if (own !== undefined) follow(own, text)
+      if (own !== undefined) this.#followHere(own, text)
       return own !== undefined
     }
     if (!this.#hasOther(process, worker)) await this.#hearNow()
@@ -320,8 +322,21 @@ export class PresenceLoop {
       const text = this.#askedSeen.get(worker.name)
       if (text === undefined || text === this.#followed.get(worker)) continue
       this.#followed.set(worker, text)
-      follow(worker, text)
+      const request = requestIn(text)
+      const doneAt = this.#doneAt.get(worker) ?? -Infinity
+      if (request === null || request.at < doneAt) continue
+      this.#doneAt.set(worker, request.at)
+      follow(worker, request)
     }
+  }
+
+  /** What is asked in this process itself is done at once, and stands against all that was asked until then. */
+  #followHere(worker: Worker, text: string): void {
+    const request = requestIn(text)
+    if (request === null) return
+    const doneAt = this.#doneAt.get(worker) ?? -Infinity
+    this.#doneAt.set(worker, Math.max(doneAt, request.at + 1))
+    follow(worker, request)
   }
 
   async #revokeDead(): Promise<void> {
