@@ -174,8 +174,9 @@ export class FigureHistory {
   #noteQueues(readings: readonly QueueLoad[], from: number, at: number): void {
     this.#queueCount = readings.length
     const known = new Map(readings.map((one) => [one.queue, one]))
-    for (const queue of this.#chosen(readings)) {
-      if (!this.#queues.has(queue)) this.#makeRoom(known)
+    const chosen = this.#chosen(readings)
+    for (const queue of chosen) {
+      if (!this.#queues.has(queue)) this.#makeRoom(known, chosen)
       const kept = this.#queues.get(queue) ?? { ring: new FoldedRing(READINGS, mostOf), waiting: 0 }
       this.#queues.set(queue, kept)
     }
@@ -189,22 +190,23 @@ export class FigureHistory {
   }
 
   /** Those in which most waits, and of the others those that are kept already. */
-  #chosen(readings: readonly QueueLoad[]): readonly string[] {
-    return readings
+  #chosen(readings: readonly QueueLoad[]): ReadonlySet<string> {
+    const most = readings
       .toSorted((a, b) => b.waiting - a.waiting || this.#isKept(b) - this.#isKept(a))
       .slice(0, MOST_QUEUES)
-      .map(({ queue }) => queue)
+    return new Set(most.map(({ queue }) => queue))
   }
 
   #isKept({ queue }: QueueLoad): number {
     return this.#queues.has(queue) ? 1 : 0
   }
 
-  /** For another queue, in which more waits: the one in which least does goes. */
-  #makeRoom(known: ReadonlyMap<string, QueueLoad>): void {
+  /** For another queue, in which more waits: of those that are not chosen, the one in which least does goes. */
+  #makeRoom(known: ReadonlyMap<string, QueueLoad>, chosen: ReadonlySet<string>): void {
     if (this.#queues.size < MOST_QUEUES) return
     const waiting = (queue: string): number => known.get(queue)?.waiting ?? -1
-    const [least] = [...this.#queues.keys()].toSorted((a, b) => waiting(a) - waiting(b))
+    const others = [...this.#queues.keys()].filter((queue) => !chosen.has(queue))
+    const [least] = others.toSorted((a, b) => waiting(a) - waiting(b))
     this.#queues.delete(least as string)
   }
 }
