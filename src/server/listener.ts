@@ -114,6 +114,8 @@ export async function serveRequest(
   // An error of a connection is its end, and nothing else.
   outgoing.on('error', end)
   incoming.on('error', end)
+  // A framework may have taken its time: of a caller that left meanwhile, 'close' does not come again.
+  if (outgoing.destroyed) gone.abort()
   const call = callOf(incoming, gone.signal)
   const answer = call instanceof RequestRefused ? problemAnswer(call, {}) : await handler(call)
   await writeAnswer(incoming, outgoing, answer, stuckMs)
@@ -187,6 +189,8 @@ async function stream(
     }
   } finally {
     outgoing.end()
+    // AFTER the last of a stream that is over, this does nothing.
+    reader.cancel().catch(() => undefined)
   }
 }
 

@@ -15,6 +15,7 @@ import { createHandler, createMiddleware } from '../../../src/server/index.ts'
 import { startBrowser } from '../../support/browser.ts'
 import { builtDashboard } from '../../support/dashboard.ts'
 import { openPage } from '../../support/dashboard-page.ts'
+import { deferred } from '../../support/engines.ts'
 
 const note = job('note', { run: () => null })
 
@@ -165,6 +166,31 @@ describe('a middleware', () => {
     })
     expect((await pawl.counts()).total).toBe(total)
     expect((await fetch(`${url}/healthz`)).status, 'what has no body is answered').toBe(200)
+  })
+
+  it('keeps no stream open for a caller that left BEFORE the program let its request through', async () => {
+    const [arrived, left] = [deferred(), deferred()]
+    const pawlAt = createMiddleware(pawl, { ...NO_TOKENS, path: BELOW, limits: { open: 1 } })
+    const own = createServer((request, response) => {
+      if (!request.url?.endsWith('from=0')) return pawlAt(request, response)
+      arrived.resolve()
+      // AFTER all that its end makes known.
+      response.once('close', () => setImmediate(left.resolve))
+      void left.promise.then(() => pawlAt(request, response))
+    })
+    const { url, close } = await listening(own)
+    onTestFinished(() => void close())
+    const gone = new AbortController()
+    const watched = fetch(`${url}/v1/watch?from=0`, { signal: gone.signal }).catch(() => null)
+    await arrived.promise
+    gone.abort()
+    await Promise.all([watched, left.promise])
+    const status = async (): Promise<number> => {
+      const other = await fetch(`${url}/v1/watch?from=1`)
+      await other.body?.cancel()
+      return other.status
+    }
+    await expect.poll(status).toBe(200)
   })
 
   it('needs tokens, or that they are done without', () => {
