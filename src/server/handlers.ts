@@ -93,7 +93,7 @@ async function claim(
     const leftMs = until - nowUs() / 1_000
     if (claimed.length > 0 || leftMs <= 0 || signal.aborted) return { claimed }
     // Many that wait must not keep the store busy with claims that find nothing.
-    await hub.wait(Math.min(leftMs, Math.max(againMs, openRequests.count)), signal)
+    await hub.wait(Math.min(leftMs, Math.max(againMs, openRequests.count)), [signal])
     if (signal.aborted) return { claimed: [] }
   }
 }
@@ -107,7 +107,7 @@ async function news(
   try {
     const first = hub.since(since)
     if (first.news.length > 0 || waitMs === 0) return { ...first, ...asked() }
-    await hub.wait(waitMs, poll === null ? signal : AbortSignal.any([signal, poll.isAsked]))
+    await hub.wait(waitMs, poll === null ? [signal] : [signal, poll.isAsked])
     return { ...hub.since(since), ...asked() }
   } finally {
     poll?.end()
