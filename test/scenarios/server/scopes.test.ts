@@ -357,6 +357,58 @@ describe('a token that sees no payloads', () => {
       403,
     )
   })
+
+  it('sees no words of handlers, and no reasons, in what processes of workers say and are asked', async () => {
+    const { pawl, call, ids } = await prepared()
+    const session = 'remote-1'
+    const worker = {
+      id: 'w-1',
+      name: null,
+      serves: [],
+      used: 0,
+      free: 1,
+      isDraining: true,
+      drained: { at: 1, by: 'ada', reason: SECRET },
+      held: 0,
+      holds: [],
+      startedAt: 1,
+    }
+    const state = { host: 'h', pid: 1, version: '0.1.0', workers: [worker], stalled: [] }
+    const report = { job: ids.mail, saidAt: 1, text: `{"progress":"${SECRET}","lines":[]}` }
+    const said = { session, text: JSON.stringify(state), reports: [report] }
+    expect((await call('presence.say', said, MAIL)).status).toBe(200)
+    await pawl.drainWorker('w-1', { by: 'ada', reason: SECRET })
+    const { body } = await call('store.news', { since: null, waitMs: 0, session }, MAIL)
+    expect(JSON.stringify(body['asked'])).toContain(SECRET)
+
+    const told = await call('store.news', { since: null, waitMs: 0, session }, BLIND)
+    expect([told.status, 'asked' in told.body]).toEqual([200, false])
+    expect((await call('presence.report', { job: ids.mail }, BLIND)).status).toBe(403)
+    expect((await call('presence.heard', {}, BLIND)).status).toBe(403)
+    const listed = await call('workers.list', {}, BLIND)
+    expect(listed.body['workers']).toMatchObject([
+      { id: 'w-1', drained: { by: 'ada', reason: '' } },
+    ])
+  })
+
+  it('is told of no operation that it is refused', async () => {
+    const { call } = await prepared()
+    const { body } = await call('caller', {}, BLIND)
+    const may = new Set(body['operations'] as readonly string[])
+    expect(may.has('jobs.show') && may.has('jobs.cancel') && may.has('past.entries')).toBe(true)
+    // Of commands, each is refused by itself.
+    const calls = CALLS.filter(
+      ({ name, kind }) => kind !== 'text' && name !== 'store.execute' && may.has(name),
+    )
+    for (const operation of calls) {
+      const name = operation.name as OperationName
+      const { status } = await call(name, inputAbout(operation), BLIND)
+      expect([name, status === 403]).toEqual([name, false])
+    }
+    expect([...may].filter((name) => /^query\.|^store\.at\.|^presence\.heard/.test(name))).toEqual(
+      [],
+    )
+  })
 })
 
 const waits = job('waits', {
