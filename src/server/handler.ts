@@ -175,7 +175,7 @@ async function answer(
   }
   try {
     const output = async (): Promise<unknown> => {
-      return permit.answer(await call(operation.name, context, input))
+      return permit.answer(input, (one) => call(operation.name, context, one))
     }
     if (operation.kind === 'text') {
       const type = { 'content-type': PROMETHEUS_TYPE }

@@ -139,6 +139,13 @@ const WIDE: readonly [OperationName, Record<string, unknown>][] = [
   ['presence.heard', {}],
 ]
 
+/** As `past.entries` has it. */
+interface PastEntry {
+  readonly position: number
+  readonly type: string
+  readonly job: string | null
+}
+
 /** The inbox goes by types, and not by queues. */
 function isOfTypesOnly(name: OperationName): boolean {
   return name === 'inbox.list' || name === 'query.questions'
@@ -261,6 +268,48 @@ describe('a token that is held to some jobs', () => {
       ['JobSubmitted', ids.slow],
       ['JobCancelled', ids.slow],
     ])
+  })
+
+  it('is given as many entries of its own as it asks for, whatever others wrote between them', async () => {
+    const { pawl, call, ids } = await prepared()
+    const others = Array.from({ length: 2_000 }, (_, i) => ({ id: `${SECRET}-${i}`, hold: true }))
+    await Promise.all(others.map((options) => pawl.submit(other, SECRET, options)))
+    await pawl.cancel(ids.slow)
+    const own = [
+      ['JobSubmitted', ids.slow],
+      ['JobCancelled', ids.slow],
+    ]
+    const read = async (input: Record<string, unknown>) => {
+      const { body } = await call('past.entries', input, SLOW)
+      const { entries, next } = body as { entries: PastEntry[]; next: number | null }
+      return { found: entries.map(({ type, job: about }) => [type, about]), next }
+    }
+    for (const newest of [false, true]) {
+      expect(await read({ newest })).toEqual({ found: own, next: null })
+      const inOrder = newest ? own.toReversed() : own
+      const one = await read({ newest, limit: 1 })
+      expect(one.found).toEqual([inOrder[0]])
+      const two = await read({ newest, limit: 1, [newest ? 'through' : 'after']: one.next })
+      expect(two.found).toEqual([inOrder[1]])
+    }
+  })
+
+  it('is told where to go on if its own entries are rare', async () => {
+    const { pawl, call } = await prepared()
+    const others = Array.from({ length: 10_000 }, (_, i) => ({ id: `${SECRET}-${i}`, hold: true }))
+    await Promise.all(others.map((options) => pawl.submit(other, SECRET, options)))
+    const { id } = await pawl.submit(mail, 'mine', { queue: 'slow' })
+    const [first] = (await call('past.entries', { limit: 1 }, SLOW)).body['entries'] as PastEntry[]
+    let next: unknown = first?.position
+    const found: unknown[] = []
+    let pages = 0
+    for (; next !== null; pages++) {
+      const { body } = await call('past.entries', { after: next, limit: 1 }, SLOW)
+      found.push(...(body['entries'] as PastEntry[]).map((one) => one.job))
+      next = body['next']
+    }
+    expect(found).toEqual([id])
+    expect(pages).toBeGreaterThan(1)
   })
 
   it('works over a store of its own: its worker runs its jobs, pipelines among them', async () => {
