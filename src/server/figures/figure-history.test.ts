@@ -349,6 +349,17 @@ describe('queues', () => {
     }
     expect(figuresOf(history, '15m').queues[0]?.waiting).toEqual([2, 0])
   })
+
+  it('that are gone, and have a line, are not counted as others', () => {
+    const history = new FigureHistory()
+    for (let s = 0; s <= 12; s += 2) {
+      const now = Array.from({ length: 25 }, (_, i) => load(`q${i}`, 0))
+      history.add({ at: START + 1_000 * s, said: [], queues: s < 6 ? [load('gone', 2)] : now })
+    }
+    const { queues, queuesLeftOut } = figuresOf(history, '15m')
+    expect(queues.map(({ queue }) => queue)).toContain('gone')
+    expect([queues.length, queuesLeftOut]).toEqual([20, 6])
+  })
 })
 
 it('an answer is small: 150 values a line at the most, after more than a day', () => {

@@ -51,6 +51,8 @@ export interface AmountOfStep {
 
 export interface QueueHistory {
   readonly queue: string
+  /** False: it is gone, and had a history. */
+  readonly isThere: boolean
   readonly waitingNow: number
   readonly waiting: readonly (number | null)[]
   readonly oldestMs: readonly (number | null)[]
@@ -144,11 +146,11 @@ export class FigureHistory {
   /** Of the queues that are kept: those in which most waits come first. */
   queues(steps: Steps): readonly QueueHistory[] {
     return [...this.#queues]
-      .map(([queue, { ring, waiting }]): QueueHistory => {
+      .map(([queue, { ring, waiting, isThere }]): QueueHistory => {
         const most = ring.fold(steps)
         const line = (at: number) =>
           most.map((one) => (one[at] === UNKNOWN ? null : (one[at] as number)))
-        return { queue, waitingNow: waiting, waiting: line(0), oldestMs: line(1) }
+        return { queue, isThere, waitingNow: waiting, waiting: line(0), oldestMs: line(1) }
       })
       .toSorted((a, b) => b.waitingNow - a.waitingNow || mostIn(b.waiting) - mostIn(a.waiting))
   }
@@ -177,13 +179,14 @@ export class FigureHistory {
     const chosen = this.#chosen(readings)
     for (const queue of chosen) {
       if (!this.#queues.has(queue)) this.#makeRoom(known, chosen)
-      const kept = this.#queues.get(queue) ?? { ring: new FoldedRing(READINGS, mostOf), waiting: 0 }
+      const kept = this.#queues.get(queue) ?? newQueue()
       this.#queues.set(queue, kept)
     }
     for (const [queue, kept] of this.#queues) {
       // A queue that is not there any more has nothing in it.
       const { waiting = 0, oldestMs = 0 } = known.get(queue) ?? {}
       kept.waiting = waiting
+      kept.isThere = known.has(queue)
       kept.ring.advance(at)
       for (const [, most] of kept.ring.between(from, at)) mostOf(most, [waiting, oldestMs])
     }
@@ -214,6 +217,11 @@ export class FigureHistory {
 interface KeptQueue {
   readonly ring: FoldedRing
   waiting: number
+  isThere: boolean
+}
+
+function newQueue(): KeptQueue {
+  return { ring: new FoldedRing(READINGS, mostOf), waiting: 0, isThere: true }
 }
 
 type Fold = (into: Float64Array, numbers: ArrayLike<number>) => void
