@@ -166,7 +166,8 @@ export async function writeAnswer(
   if (isCut) outgoing.setHeader('connection', 'close')
   if (body instanceof ReadableStream) await stream(outgoing, body, stuckMs)
   else {
-    outgoing.setHeader('content-length', Buffer.byteLength(body))
+    // Of what a 304 does not send, the length would be that of what is not sent.
+    if (status !== 304) outgoing.setHeader('content-length', Buffer.byteLength(body))
     outgoing.end(body)
     cutIfStuck(outgoing, stuckMs)
   }
