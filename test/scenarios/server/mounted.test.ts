@@ -11,6 +11,7 @@ import { Hono } from 'hono'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import type { Pawl } from '../../../src/index.ts'
 import { job, open } from '../../../src/index.ts'
+import { SERVER_PROBLEMS } from '../../../src/protocol/index.ts'
 import { createHandler, createMiddleware } from '../../../src/server/index.ts'
 import { startBrowser } from '../../support/browser.ts'
 import { builtDashboard } from '../../support/dashboard.ts'
@@ -107,6 +108,8 @@ describe.each(Object.entries(SERVERS))('mounted in %s', (_name, mount) => {
     onTestFinished(() => gone.abort())
     const watched = await fetch(`${mounted.url}/v1/watch`, { signal: gone.signal })
     expect(watched.headers.get('content-type')).toBe('text/event-stream')
+    // What compresses the answers of a program keeps them back, unless it is told not to.
+    expect(watched.headers.get('cache-control')).toBe('no-store, no-transform')
     const { id } = await pawl.submit(note)
     const decoder = new TextDecoder()
     let text = ''
@@ -162,6 +165,7 @@ describe('a middleware', () => {
     expect(answer.status).toBe(500)
     expect(await answer.json()).toMatchObject({
       code: 'BodyTaken',
+      kind: SERVER_PROBLEMS.BodyTaken.kind,
       detail: expect.stringContaining('before what parses bodies'),
     })
     expect((await pawl.counts()).total).toBe(total)
