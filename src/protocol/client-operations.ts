@@ -189,6 +189,10 @@ const OTHER_OPERATIONS = {
         }),
         MOST_PER_PAGE,
       ),
+      next: about(
+        'Give it as `after`, or, with `newest`, as `through` to go on; null: there is no more.',
+        nullable(whole(0)),
+      ),
     }),
     errors: [],
     example: {
@@ -197,6 +201,7 @@ const OTHER_OPERATIONS = {
         entries: [
           { position: 12, at: EXAMPLE_DATE, type: 'JobSubmitted', job: EXAMPLE_JOB, by: null },
         ],
+        next: 11,
       },
     },
   }),

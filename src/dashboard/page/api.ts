@@ -110,7 +110,7 @@ interface AnswerTypes {
   'bulk.run': BulkReport
   'past.list': JobList
   'past.show': JobInfo
-  'past.entries': { entries: LogEntry[] }
+  'past.entries': { entries: LogEntry[]; next: number | null }
   'past.counts': {
     position: number
     time: string

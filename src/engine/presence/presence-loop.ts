@@ -29,6 +29,7 @@ import type { ProcessState, WorkerInfo } from '../inspect/worker-info.ts'
 import { workersOf } from '../inspect/worker-info.ts'
 import { UnknownWorker } from '../errors.ts'
 import type { Actor } from '../actor.ts'
+import { processStateIn, reportIn } from './heard-text.ts'
 import type { WorkerRequest } from './worker-request.ts'
 import { follow, requestIn } from './worker-request.ts'
 import type { RemoteProcesses } from './remote-processes.ts'
@@ -161,8 +162,8 @@ export class PresenceLoop {
       this.#parts.softState.forget(job, said.saidAt)
       return { progress: null, lines: [], saidAt: said.saidAt }
     }
-    const { progress, lines } = JSON.parse(said.text) as ReturnType<SoftState['reportsOf']>
-    return { progress, lines, saidAt: said.saidAt }
+    const report = reportIn(said.text)
+    return report === null ? own : { ...report, saidAt: said.saidAt }
   }
 
   /** What the handlers of a job said is gone, as far as it was said to others. */
@@ -431,7 +432,8 @@ export class PresenceLoop {
     const others = new Map<string, OtherProcess>()
     for (const { name, heardAt, text } of heard) {
       if (name === presence?.name) continue
-      others.set(name, { heardAt, state: JSON.parse(text) as ProcessState })
+      const state = processStateIn(text)
+      if (state !== null) others.set(name, { heardAt, state })
     }
     this.#others = others
     const stalled = [...others.values()].flatMap(({ state }) => state.stalled)

@@ -155,9 +155,9 @@ async function entriesBetween(
 ): Promise<readonly EntryThen[]> {
   const found: EntryThen[] = []
   for (let after = from; after < through && found.length <= MOST_BETWEEN;) {
-    const { entries } = await call('past.entries', { after, through, limit: PAGE }, ended)
+    const { entries, next } = await call('past.entries', { after, through, limit: PAGE }, ended)
     found.push(...entries)
-    after = entries.length < PAGE ? through : (entries.at(-1)?.position ?? through)
+    after = next ?? through
   }
   return found
 }
