@@ -276,9 +276,11 @@ function TokenForm({ why }: { readonly why: string }) {
   const [given, setGiven] = useState('')
   const enter = (event: Event): void => {
     event.preventDefault()
+    const entered = given.trim()
+    if (entered === '') return
     tokenAsked.value = null
     reader.value = null
-    keepToken(given.trim())
+    keepToken(entered)
   }
   return (
     <main class="enter">

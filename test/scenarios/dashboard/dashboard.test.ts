@@ -251,6 +251,8 @@ describe('actions of the dashboard', () => {
     }
     await page.getByLabel('Token').waitFor()
     expect(await seriousFaults(page)).toEqual([])
+    // Nothing was entered: it goes on asking.
+    await enter('   ')
     await enter('wrong-0123456789abcdef')
     await page.getByRole('alert').waitFor()
     await enter(VIEWER)
@@ -266,6 +268,38 @@ describe('actions of the dashboard', () => {
     await enter(OPERATOR)
     await go('queues')
     await page.getByRole('button', { name: 'Configure queue gpu' }).waitFor()
+    await page.close()
+    await guarded.close()
+  })
+
+  it('are done under the name of their reader, and not of the one who read before', async () => {
+    const guarded = await built.serve(pawl, { tokens: TOKENS })
+    const { page } = await openPage(`${guarded.url}#/queues`)
+    const enter = async (): Promise<void> => {
+      await page.getByLabel('Token').fill(OPERATOR)
+      await page.getByRole('button', { name: 'Enter' }).click()
+    }
+    const name = page.getByLabel('Your name')
+    const openDialog = (): Promise<void> =>
+      page.getByRole('button', { name: 'Configure queue gpu' }).click()
+    await enter()
+    await openDialog()
+    await name.fill('grace')
+    await page.getByRole('dialog').getByRole('button', { name: 'Back' }).click()
+    await page.getByRole('button', { name: 'Leave' }).click()
+    await enter()
+    await openDialog()
+    expect(await name.inputValue()).toBe('')
+    await name.fill('grace')
+    // The server does not know the token any more.
+    await page.route('**/v1/queues', (route) =>
+      route.fulfill({ status: 401, json: { code: 'Unauthorized', detail: 'It is not known.' } }),
+    )
+    await page.getByText('It is not known.').waitFor()
+    await page.unroute('**/v1/queues')
+    await enter()
+    await openDialog()
+    expect(await name.inputValue()).toBe('')
     await page.close()
     await guarded.close()
   })
