@@ -6,7 +6,7 @@ import type { Figures } from '../../../protocol/index.ts'
 import { call } from '../api.ts'
 import { Sparkline } from '../chart.tsx'
 import { serverNow } from '../clock.ts'
-import { countText, durationText } from '../duration-text.ts'
+import { countText, durationText, exactDurationText } from '../duration-text.ts'
 import { useLive } from '../live.ts'
 import { ActionButtons, Cell, Empty, Problem, Table, Text, Time, Waiting } from '../parts.tsx'
 import type { RouteParameters } from '../route.ts'
@@ -140,8 +140,8 @@ function Row({
 function boundsText({ concurrency, rate, ageingMs }: ShownQueue): string {
   const bounds = [
     concurrency === null ? [] : `${countText(concurrency)} at once`,
-    rate === null ? [] : `${countText(rate.count)} may start per ${durationText(rate.perMs)}`,
-    ageingMs === null ? [] : `more urgent by one each ${durationText(ageingMs)}`,
+    rate === null ? [] : `${countText(rate.count)} may start per ${exactDurationText(rate.perMs)}`,
+    ageingMs === null ? [] : `more urgent by one each ${exactDurationText(ageingMs)}`,
   ].flat()
   return bounds.length === 0 ? 'none' : bounds.join(', ')
 }
