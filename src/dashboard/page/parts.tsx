@@ -198,18 +198,19 @@ export const STATES: readonly JobState[] = [
 
 /** Works without a secure connection, where browsers give no clipboard. */
 export function CopyButton({ text, label = 'Copy' }: { readonly text: string; label?: string }) {
-  const [isCopied, setIsCopied] = useState(false)
+  // Another text than this one was not copied.
+  const [copied, setCopied] = useState<string | null>(null)
   const copy = async (): Promise<void> => {
     try {
       await navigator.clipboard.writeText(text)
     } catch {
       copyBySelection(text)
     }
-    setIsCopied(true)
+    setCopied(text)
   }
   return (
     <button type="button" class="small" onClick={() => void copy()}>
-      {isCopied ? 'Copied' : label}
+      {copied === text ? 'Copied' : label}
     </button>
   )
 }
