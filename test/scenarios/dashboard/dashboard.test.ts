@@ -7,7 +7,7 @@
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { Pawl } from '../../../src/index.ts'
-import { open } from '../../../src/index.ts'
+import { job, open, pipeline, typed } from '../../../src/index.ts'
 import { startBrowser } from '../../support/browser.ts'
 import type { BuiltDashboard, ServedDashboard } from '../../support/dashboard.ts'
 import { builtDashboard } from '../../support/dashboard.ts'
@@ -131,6 +131,53 @@ describe('the dashboard', () => {
       .click()
     await page.waitForURL(/#\/jobs\?state=QUARANTINED/)
     await page.close()
+  })
+
+  it('announces another job, and shows it like one that was opened first', async () => {
+    const long = job('long', {
+      run: async ({ step }) => {
+        for (let i = 0; i < 210; i++) await step(`${i}`, () => i)
+      },
+    })
+    const worker = pawl.work([long])
+    const { id } = await pawl.submit(long)
+    await pawl.handle(id).result()
+    const { page, go } = await openPage()
+    const limits: (string | null)[] = []
+    page.on('request', (request) => {
+      const { pathname, searchParams } = new URL(request.url())
+      if (pathname.endsWith('/history')) limits.push(searchParams.get('limit'))
+    })
+    await go(`job?id=${id}`)
+    await page.getByRole('button', { name: 'Show more' }).click()
+    await expect.poll(() => limits.at(-1)).toBe('1000')
+    await go(`job?id=${shop.film}`)
+    await expect.poll(() => limits.at(-1)).toBe('200')
+    await expect.poll(() => page.evaluate('document.activeElement.tagName')).toBe('H1')
+    await page.close()
+    await worker.stop()
+  })
+
+  it('shows what went wrong with a stage only as long as it is not done', async () => {
+    let runs = 0
+    const twice = pipeline('twice', { input: typed<null>() }).stage('print', {
+      retry: { max: 1, delay: 1 },
+      run: () => {
+        runs += 1
+        if (runs === 1) throw new Error('no ink')
+        return 'printed'
+      },
+    })
+    const worker = pawl.work([twice])
+    const { id } = await pawl.submit(twice, null)
+    await pawl.handle(id).result()
+    const { page, go } = await openPage()
+    await go(`job?id=${id}&stage=print`)
+    const stage = page.getByRole('region', { name: 'Stage', exact: true })
+    await stage.getByRole('row', { name: /^#1 ABORTED.*no ink/ }).waitFor()
+    expect(await stage.locator('.problem').count()).toBe(0)
+    await page.close()
+    await worker.stop()
   })
 
   it('says that the connection is lost, and that it is back', async () => {
