@@ -519,6 +519,8 @@ describe('a pipeline', () => {
     await page.getByRole('heading', { name: /^sound/ }).waitFor()
     await page.goBack()
     await page.getByRole('region', { name: 'Segment 4' }).waitFor()
+    // Which stages these are is asked again, if the answer was lost.
+    await page.route(`**/v1/jobs/${shop.film}`, (route) => route.abort(), { times: 1 })
     await page.goto(`${served.url}#/queues?queue=gpu`)
     await page.getByRole('cell', { name: 'render, segment 3' }).waitFor()
     await page.close()

@@ -221,6 +221,38 @@ describe.each(PLACES)('a store %s', (_name, place) => {
       await page.close()
     })
 
+    it('compares with a moment only if it knows how the job was then', async () => {
+      const [first = 0] = story.positions
+      let answers: 'none' | 'a refusal' | 'the server' = 'none'
+      let lost = 0
+      const { page, go } = await openPast('jobs')
+      await page.route(
+        ({ pathname, searchParams }) =>
+          pathname.includes('/v1/past/jobs/') && searchParams.get('position') === `${first}`,
+        (route) => {
+          if (answers === 'the server') return route.continue()
+          if (answers === 'none') {
+            lost += 1
+            return route.abort()
+          }
+          const detail = 'The history before it was removed.'
+          return route.fulfill({ status: 422, json: { code: 'BeforeHistory', detail } })
+        },
+      )
+      await page.goto(`${served.url}#/past?job=${story.id}&with=p${first}`)
+      await expect.poll(() => lost).toBeGreaterThan(1)
+      expect(await page.getByRole('row', { name: /^id/ }).count()).toBe(0)
+      answers = 'the server'
+      await page.getByRole('row', { name: /^state "QUEUED" "FAILED"/ }).waitFor()
+      answers = 'a refusal'
+      await go('jobs')
+      await page.goto(`${served.url}#/past?job=${story.id}&with=p${first}`)
+      await page.getByRole('alert').getByText('The history before it was removed.').waitFor()
+      await page.getByRole('heading', { name: 'The job as it was FAILED' }).waitFor()
+      expect(await page.getByRole('row', { name: /^id/ }).count()).toBe(0)
+      await page.close()
+    })
+
     it('goes to the end of a long history', async () => {
       const { id } = await pawl.submit(long, 1_020)
       await pawl.handle(id).result()
