@@ -74,6 +74,8 @@ describe.each(PLACES)('a store %s', (_name, place) => {
   let story: { readonly id: string; readonly positions: readonly number[] }
   /** Where all entries stand. */
   let log: readonly number[]
+  /** When the first of them was written. */
+  let began: number
 
   beforeAll(async () => {
     pawl = await open(await place())
@@ -95,6 +97,7 @@ describe.each(PLACES)('a store %s', (_name, place) => {
       limit: 1_000,
     })
     log = (all ?? []).map(({ position }) => position)
+    began = all?.[0]?.entry.at ?? 0
   }, 120_000)
 
   afterAll(async () => {
@@ -163,6 +166,25 @@ describe.each(PLACES)('a store %s', (_name, place) => {
             .textContent(),
         )
         .toBe('10')
+      await page.close()
+    })
+
+    it('goes back no further than the log, and then to the view that was before it', async () => {
+      const { page, go } = await openPast('jobs')
+      await go('past')
+      const within = page.getByLabel('Within the last')
+      await expect
+        .poll(() => within.locator('option').allTextContents())
+        .toEqual(['All of the log'])
+      await page.getByRole('slider', { name: 'Moment' }).focus()
+      await page.keyboard.press('Home')
+      await page.waitForURL(new RegExp(`time=${began}$`))
+      await page.locator('tr.current').waitFor()
+      await page.getByRole('button', { name: 'Next entry' }).click()
+      await page.waitForURL(/position=\d+/)
+      await page.goBack()
+      await page.waitForURL(/#\/jobs$/)
+      await page.getByRole('combobox', { name: 'Filter' }).waitFor()
       await page.close()
     })
 

@@ -22,7 +22,7 @@ import {
   Waiting,
 } from '../parts.tsx'
 import type { RouteParameters } from '../route.ts'
-import { goTo, linkTo } from '../route.ts'
+import { goInstead, linkTo } from '../route.ts'
 import { seen as shown } from '../safe-text.ts'
 import { seesPayloads } from '../session.ts'
 import type { ChangedField } from './changed-fields.ts'
@@ -100,7 +100,7 @@ export function PastJob({ job, parameters }: PastJobProps) {
   const moment = item === null ? (chosen ?? opened.current) : momentOf(item)
   const go = (to: number): void => {
     const next = items[to]
-    goTo(
+    goInstead(
       'past',
       next === undefined
         ? { ...parameters, time: null, position: null }
