@@ -3,7 +3,6 @@
  */
 import type { ComponentChildren } from 'preact'
 import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
-import type { JobState } from '../../kernel/index.ts'
 import type { Action } from './action.ts'
 import { action } from './action.ts'
 import { serverNow } from './clock.ts'
@@ -184,17 +183,6 @@ export function Cell({
     </td>
   )
 }
-
-export const STATES: readonly JobState[] = [
-  'CREATED',
-  'QUEUED',
-  'RUNNING',
-  'SUSPENDED',
-  'RETRYING',
-  'QUARANTINED',
-  'SUCCEEDED',
-  'FAILED',
-]
 
 /** Works without a secure connection, where browsers give no clipboard. */
 export function CopyButton({ text, label = 'Copy' }: { readonly text: string; label?: string }) {

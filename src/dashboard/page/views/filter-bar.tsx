@@ -8,7 +8,6 @@ import type { AnswerOf } from '../api.ts'
 import { call } from '../api.ts'
 import { countText } from '../duration-text.ts'
 import { useLive } from '../live.ts'
-import { STATES } from '../parts.tsx'
 import type { RouteParameters } from '../route.ts'
 import { goTo, linkTo } from '../route.ts'
 import { line, seen } from '../safe-text.ts'
@@ -21,6 +20,7 @@ import {
   ONLY,
   partsIn,
   quotedValue,
+  STATES,
   typedFilter,
   WORDS,
 } from './filter-text.ts'

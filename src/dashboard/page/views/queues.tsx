@@ -85,9 +85,29 @@ function Row({
   readonly isChosen: boolean
   readonly figures: Figures | null
 }) {
-  const { name, states, segments, pausedAt, oldestDueAt } = queue
   return (
     <tr class={isChosen ? 'chosen' : undefined}>
+      <QueueCells queue={queue} isChosen={isChosen} figures={figures} />
+      <Cell of="Bounds">{boundsText(queue)}</Cell>
+      <Cell of="Actions">
+        <ActionButtons actions={queueActions(queue)} of={`queue ${queue.name}`} />
+      </Cell>
+    </tr>
+  )
+}
+
+/** What is in a queue, and for how long. */
+export function QueueCells({
+  queue: { name, states, segments, pausedAt, oldestDueAt },
+  isChosen = false,
+  figures,
+}: {
+  readonly queue: ShownQueue
+  readonly isChosen?: boolean
+  readonly figures: Figures | null
+}) {
+  return (
+    <>
       <Cell of="Queue">
         <a
           href={linkTo('queues', { queue: isChosen ? null : name })}
@@ -129,11 +149,7 @@ function Row({
       <Cell of="Given up" number>
         {countText(states.QUARANTINED)}
       </Cell>
-      <Cell of="Bounds">{boundsText(queue)}</Cell>
-      <Cell of="Actions">
-        <ActionButtons actions={queueActions(queue)} of={`queue ${name}`} />
-      </Cell>
-    </tr>
+    </>
   )
 }
 
