@@ -118,9 +118,8 @@ function useJob(
     last.current = { part: partKey, job, why, history: history.items, accepted }
     return last.current
   }
-  const known = last.current?.job.id === id ? last.current : null
-  const { data, problem } = useLive(`${id} ${partKey}`, look, pauseOf(known?.job ?? null))
-  return { shown: data ?? known, problem }
+  const { data, problem } = useLive(partKey, look, pauseOf(last.current?.job ?? null))
+  return { shown: data ?? last.current, problem }
 }
 
 /** Which part of the history is shown, and where the others are. */
@@ -182,7 +181,7 @@ function useTitle(type: string | null, id: string): void {
 }
 
 function isAsBefore(before: ShownJob, now: ShownJob): boolean {
-  return before.id === now.id && before.updatedAt === now.updatedAt && before.state === now.state
+  return before.updatedAt === now.updatedAt && before.state === now.state
 }
 
 function Title({
