@@ -67,7 +67,13 @@ export const CALL_OPTIONS = {
   }),
   run: new KnownOptions<RunScheduleOptions>({ ...ACTOR, id: true }),
   erase: new KnownOptions<EraseOptions>({ ...ACTOR, copies: true }),
-  effect: new KnownOptions<EffectAnswer>({ ...ACTOR, stage: true, segment: true, outcome: true }),
+  effect: new KnownOptions<EffectAnswer>({
+    ...ACTOR,
+    stage: true,
+    segment: true,
+    outcome: true,
+    start: true,
+  }),
   queue: new KnownOptions<QueueOptions>({ concurrency: true, rate: true, ageing: true }),
   schedule: new KnownOptions<
     ChildOptions & ScheduleOptions & { readonly job: unknown; readonly input: unknown }

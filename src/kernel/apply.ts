@@ -239,9 +239,13 @@ export function applyToQueue(queue: Queue, entry: QueueEntry): void {
     case 'QueuePaused':
       queue.paused = true
       queue.pausedAt = entry.at
+      queue.pausedBy = entry.by
+      queue.pauseReason = entry.reason
       return
     case 'QueueResumed':
       queue.paused = false
+      queue.pausedBy = null
+      queue.pauseReason = null
       return
   }
 }

@@ -87,6 +87,8 @@ export function createQueue(name: string): Queue {
     time: 0,
     paused: false,
     pausedAt: 0,
+    pausedBy: null,
+    pauseReason: null,
     concurrency: null,
     rate: null,
     ageingMs: null,

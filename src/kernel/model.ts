@@ -472,6 +472,9 @@ export interface Queue {
   time: number
   paused: boolean
   pausedAt: number
+  /** Who paused it, and why; null: it is not paused. */
+  pausedBy: string | null
+  pauseReason: string | null
   concurrency: number | null
   rate: Rate | null
   /** A waiting task rises by one priority each time that it waited so long; null: it does not. */

@@ -37,6 +37,7 @@ import {
   rate,
   state,
   stateCounts,
+  stateOrAll,
   time,
 } from './parts.ts'
 import { SCHEDULE_OPERATIONS } from './schedule-operations.ts'
@@ -92,6 +93,10 @@ const OTHER_OPERATIONS = {
         error: about('The fingerprint of what jobs failed of.', name),
         heldEffects,
         by: choice('type', 'queue', 'tag', 'error'),
+        largest: about(
+          'The groups with the most jobs in this state first, in place of in order of their names.',
+          stateOrAll,
+        ),
         after: about('`next` of the page before: of the groups.', text(LIMITS.nameChars)),
         limit,
       },

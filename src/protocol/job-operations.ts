@@ -564,10 +564,21 @@ export const JOB_OPERATIONS = {
         effect: about('The place of the effect in the commit, from 0.', whole(0)),
         outcome: choice('happened', 'again'),
       },
-      { ...actor, stage: choiceOfTask.stage, segment: choiceOfTask.segment },
+      {
+        ...actor,
+        stage: choiceOfTask.stage,
+        segment: choiceOfTask.segment,
+        start: about(
+          'The start of the effect that was seen, as `jobs.actions` and `quarantine.list` say it: once a newer one is unresolved, it is refused.',
+          whole(0),
+        ),
+      },
     ),
     output: done,
-    errors: ['UnknownJob', 'InvalidTransition', 'InvalidDefinition'],
-    example: { input: { ...JOB, effect: 0, outcome: 'happened', ...EXAMPLE_ACTOR }, output: {} },
+    errors: ['UnknownJob', 'EffectNotUnresolved', 'InvalidTransition', 'InvalidDefinition'],
+    example: {
+      input: { ...JOB, effect: 0, outcome: 'happened', start: 1, ...EXAMPLE_ACTOR },
+      output: {},
+    },
   }),
 }

@@ -180,7 +180,7 @@ export const QUERY_OPERATIONS = {
     scope: 'filter',
     answer: 'QuarantinePage',
     required: { limit },
-    optional: { ...filter, heldEffects: flag(), jobs: list(job, MOST_ASKED) },
+    optional: { ...filter, heldEffects: flag(), pipelines: flag(), jobs: list(job, MOST_ASKED) },
     example: [{ limit: 10 }, { jobs: [], next: null, now: 1_763_479_200_000 }],
   }),
   'query.questions': query('questions', {

@@ -140,7 +140,11 @@ export interface QuestionsPage {
 export interface HeldEffect {
   /** Its place in the commit: what `ResolveEffect` names. */
   readonly effect: number
+  /** The lease under which it was started last: what `ResolveEffect` names, too. */
+  readonly start: number
   readonly name: string
+  /** Of several in the commit with its name, which, from 1; null: it is the only one. */
+  readonly nth: number | null
   /** What it failed of; null: nothing was heard of its last start. */
   readonly error: Failure | null
   /** That started it last; null: it is not known any more. */
@@ -169,8 +173,8 @@ export interface SegmentSummary {
     readonly state: EffectState
     readonly error: Omit<Failure, 'stack'> | null
   }[]
-  /** The names of its streams. */
-  readonly streams: readonly string[]
+  /** Its streams, and how many values each has. */
+  readonly streams: readonly { readonly name: string; readonly length: number }[]
 }
 
 export interface SegmentsPage {

@@ -431,6 +431,8 @@ export interface Answers extends ReadModelAnswers {
   quarantine: {
     ask: {
       readonly heldEffects?: true
+      /** Only pipelines: lists by error have none. Its cost does not grow with plain jobs. */
+      readonly pipelines?: true
       /** Only these; in this order. */
       readonly jobs?: readonly string[]
       readonly type?: string

@@ -89,6 +89,11 @@ describe.each(EVERY_ENGINE)('an operator %s', (_name, open) => {
     expect(some(await pawl.counts({ tag: 'red', type: 'report' }))).toEqual([{ QUEUED: 2 }])
     const errors = await pawl.counts({ by: 'error' })
     expect(errors.groups).toMatchObject([{ total: 2, sample: { code: 'ENOBOX', id: 'bad 4' } }])
+    const sizes = async (filter: Parameters<Pawl['counts']>[0]): Promise<unknown> =>
+      (await pawl.counts(filter)).groups.map(({ name, total }) => [name, total])
+    expect(await sizes({ by: 'tag', largest: 'ALL', limit: 1 })).toEqual([['red', 7]])
+    expect(await sizes({ by: 'type', largest: 'QUEUED' })).toEqual([['report', 3]])
+    expect(await sizes({ by: 'error', largest: 'FAILED' })).toEqual([])
     const queues = await pawl.queues()
     expect(
       queues.map(({ name, pausedAt, states }) => [name, pausedAt !== null, states.QUEUED]),

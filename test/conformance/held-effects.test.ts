@@ -61,7 +61,7 @@ describe.each(Object.keys(STORES))('of jobs with held effects, the %s store', (k
     clock.time += 5
     await submitHeld(store, 'b', {}, [
       promise({ name: 'charge' }),
-      promise({ name: 'letter' }),
+      promise({ name: 'charge' }),
       promise({ name: 'mail', idempotent: true }),
     ])
     await send({ type: 'SubmitJob', job: 'c', spec: plain({ type: 'order' }) })
@@ -70,13 +70,16 @@ describe.each(Object.keys(STORES))('of jobs with held effects, the %s store', (k
     expect((await store.query({ kind: 'metrics' })).heldEffects).toBe(2)
     const { jobs } = await store.query({ kind: 'quarantine', heldEffects: true, limit: 9 })
     expect(jobs.map(({ id, tasks }) => ({ id, held: tasks.map((one) => one.held) }))).toEqual([
-      { id: 'a', held: [[{ effect: 0, name: 'charge', error: null, worker: 'w' }]] },
+      {
+        id: 'a',
+        held: [[{ effect: 0, start: 1, name: 'charge', nth: null, error: null, worker: 'w' }]],
+      },
       {
         id: 'b',
         held: [
           [
-            { effect: 0, name: 'charge', error: null, worker: 'w' },
-            { effect: 1, name: 'letter', error: null, worker: 'w' },
+            { effect: 0, start: 1, name: 'charge', nth: 1, error: null, worker: 'w' },
+            { effect: 1, start: 1, name: 'charge', nth: 2, error: null, worker: 'w' },
           ],
         ],
       },

@@ -262,6 +262,9 @@ export abstract class InStep {
     expect(quarantined.jobs).toEqual(page.jobs.filter((job) => job.state === state))
     const { jobs } = await this.store.query({ kind: 'quarantine', limit: 1_000 })
     expect(jobs.map(({ id }) => id)).toEqual(quarantined.jobs.map(({ id }) => id))
+    const ofPipelines = { kind: 'quarantine', pipelines: true, limit: 1_000 } as const
+    const pipelines = (await this.store.query(ofPipelines)).jobs.map(({ id }) => id)
+    expect(pipelines).toEqual(jobs.flatMap(({ id, queue }) => (queue === null ? [id] : [])))
     this.quarantined += jobs.length
     await this.#compareHeld(page.jobs)
     for (const job of world.jobs.values()) {

@@ -241,6 +241,51 @@ describe.each(EVERY_ENGINE)('a lease that an operator takes away %s', (_name, op
     expect(await second.result()).toBe('once')
     expect(runs).toEqual({ safe: 2, once: 2 })
   })
+
+  it('what is said of one start of an effect is refused once a newer one is lost, and repeated it changes nothing', async () => {
+    const pawl = await open()
+    const began = [deferred(), deferred(), deferred()]
+    let runs = 0
+    const charge = effect('charge', {
+      run: () => {
+        began[runs]?.resolve()
+        runs += 1
+        return new Promise(() => undefined)
+      },
+    })
+    const order = job('order', {
+      effects: [charge],
+      run: ({ commit }) => commit('paid', [charge()]),
+    })
+    pawl.work([order])
+    const { id } = await pawl.submit(order)
+    const heldAt = async (start: number): Promise<void> => {
+      await began[start - 1]?.promise
+      await pawl.revoke(id, ANN)
+      await expect
+        .poll(async () => (await pawl.quarantine.list()).jobs.map(({ held }) => held))
+        .toMatchObject([[{ name: 'charge', nth: null, effect: 0, start }]])
+      expect((await pawl.actions(id)).actions).toContainEqual({
+        action: 'resolve',
+        effects: [{ effect: 0, start }],
+      })
+    }
+    await heldAt(1)
+    await pawl.resolveEffect(id, 0, { outcome: 'again', start: 1 })
+    await heldAt(2)
+    await expect(
+      pawl.resolveEffect(id, 0, { outcome: 'happened', start: 1 }),
+    ).rejects.toMatchObject({
+      code: 'EffectNotUnresolved',
+      message: expect.stringMatching(/since its start under lease 2/) as string,
+    })
+    // This was said of it before: it is answered as the first time, and nothing runs again.
+    await pawl.resolveEffect(id, 0, { outcome: 'again', start: 1 })
+    expect((await pawl.get(id))?.state).toBe('QUARANTINED')
+    await pawl.resolveEffect(id, 0, { outcome: 'happened', start: 2 })
+    expect(await pawl.handle(id).result()).toBe('paid')
+    expect(runs).toBe(2)
+  })
 })
 
 describe.each(EVERY_ENGINE)('a job that is rescheduled %s', (_name, open) => {

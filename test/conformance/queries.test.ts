@@ -261,6 +261,29 @@ describe.each(Object.keys(STORES))('the %s store lists what is in quarantine', (
     expect(await idsOf(store, { state: 'QUARANTINED' })).toEqual(['a', 'b'])
   })
 
+  it('pipelines alone, page by page, among plain jobs', async () => {
+    const bench = await setUp(kind)
+    const { store, send } = bench
+    const spec = pipeline([stage('cut', { policy: policy(once) })])
+    for (const job of ['a', 'p', 'b', 'q', 'c']) {
+      await send({ type: 'SubmitJob', job, spec: job < 'd' ? plain({}, once) : spec })
+    }
+    for (const job of ['p', 'q']) await send({ type: 'OpenStage', job, stage: 0 })
+    await failAll(bench, 1)
+    const channels = [{ ...CHANNEL, stage: 'cut' }]
+    for (const one of await store.claim(claim({ request: 2, channels, max: 2 }))) {
+      await send({ type: 'FailTask', ...reportOf(one), error: failure() })
+    }
+    const asked = { kind: 'quarantine', pipelines: true } as const
+    const first = await store.query({ ...asked, limit: 1 })
+    expect(first.jobs).toMatchObject([{ id: 'p', queue: null, tasks: [{ stageName: 'cut' }] }])
+    const after = first.next as number
+    const second = await store.query({ ...asked, limit: 2, after })
+    expect([second.jobs.map(({ id }) => id), second.next]).toEqual([['q'], null])
+    const named = await store.query({ ...asked, limit: 2, jobs: ['a', 'q'] })
+    expect(named.jobs.map(({ id }) => id)).toEqual(['q'])
+  })
+
   it('a pipeline with every task that keeps it there', async () => {
     const bench = await setUp(kind)
     const { store, send } = bench

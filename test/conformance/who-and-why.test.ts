@@ -236,6 +236,19 @@ describe.each(EVERY_ENGINE)('what a person does %s', (_name, open) => {
     ])
   })
 
+  it('is said of a queue as long as it is paused', async () => {
+    const pawl = await open()
+    await pawl.pause('mail', { by: 'ann', reason: 'the bank is down' })
+    await pawl.pause('mail', { by: 'bob', reason: 'too' })
+    const paused = { name: 'mail', paused: { by: 'ann', reason: 'the bank is down' } }
+    expect(await pawl.queue('mail')).toMatchObject(paused)
+    expect(await pawl.queues()).toMatchObject([paused])
+    await pawl.resume('mail')
+    const resumed = { name: 'mail', pausedAt: null, paused: null }
+    expect(await pawl.queue('mail')).toMatchObject(resumed)
+    expect(await pawl.queues()).toMatchObject([resumed])
+  })
+
   it('stays that of who was first, when somebody else asks for the same', async () => {
     const pawl = await open()
     await pawl.submit(later, undefined, { id: 'held', hold: true })

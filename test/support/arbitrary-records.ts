@@ -243,6 +243,8 @@ export const anyQueue: fc.Arbitrary<Queue> = fc.record<Queue>(
     time: anyTime,
     paused: anyFlag,
     pausedAt: anyTime,
+    pausedBy: orNull(anyText),
+    pauseReason: orNull(anyText),
     concurrency: orNull(anyCount),
     rate: orNull(anyRate),
     ageingMs: orNull(anyCount),

@@ -56,7 +56,10 @@ function seconds(time: Date | string | null): string {
 
 function howOf(action: AcceptedAction): string {
   if (action.action === 'force') return `to ${action.to.join(', ')}`
-  if (action.action === 'resolve') return `effects ${action.effects.join(', ')}`
+  if (action.action === 'resolve') {
+    const which = action.effects.map(({ effect, start }) => `${effect} (start ${start})`)
+    return `effects ${which.join(', ')}`
+  }
   if (action.action !== 'rerun' || action.from.length === 0) return ''
   return `${action.isWhole ? 'as a whole, or ' : ''}from ${action.from.join(', ')}`
 }
@@ -251,8 +254,10 @@ function statesText(styles: Styles, { total, states }: CountedJobs): string {
 }
 
 /** As `pawl resolve` wants it. */
-function placeOfEffect({ name, effect, stage, segment }: QuarantineItem['held'][number]): string {
-  return stage === null ? `${name} (${effect})` : `${name} (${effect}, ${stage} ${segment})`
+function placeOfEffect(held: QuarantineItem['held'][number]): string {
+  const { name, effect, start, stage, segment } = held
+  const where = stage === null ? '' : `, ${stage} ${segment}`
+  return `${name} (${effect}${where}, start ${start})`
 }
 
 function explainText(styles: Styles, { job, state, isRunnable, reasons }: Explanation): string {

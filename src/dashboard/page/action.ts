@@ -36,7 +36,7 @@ export interface Action {
   readonly isGrave?: boolean
   /** It is for many jobs: a preview says how many BEFORE it is done. */
   readonly preview?: {
-    readonly operation: 'bulk.preview' | 'quarantine.redrive' | 'quarantine.discard'
+    readonly operation: 'bulk.preview' | 'quarantine.redrive'
     readonly input: Readonly<Record<string, unknown>>
     /** Which jobs are meant, as one would type it; empty: all. */
     readonly filter?: string

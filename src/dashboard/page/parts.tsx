@@ -54,6 +54,19 @@ export function Text({ text, most }: { readonly text: string; readonly most?: nu
   return <bdi title={text.length > 2_000 ? undefined : seen(text)}>{line(text, most)}</bdi>
 }
 
+/** Who paused a queue, and why. */
+export function PausedBy({
+  of: { paused },
+}: {
+  readonly of: { readonly paused: { readonly by: string; readonly reason: string } | null }
+}) {
+  return paused === null ? null : (
+    <>
+      by <Text text={paused.by} most={60} />: <Text text={paused.reason} most={100} />
+    </>
+  )
+}
+
 export function JobLink({ id, children }: { readonly id: string; children?: ComponentChildren }) {
   return (
     <a class="id" href={linkTo('job', { id })} title={seen(id)}>

@@ -129,7 +129,8 @@ async function preview({ store }: BulkParts, meant: Meant): Promise<BulkReport> 
   for await (const page of pagesOf(store, meant)) {
     matched += page.length
     samples.push(...page.slice(0, SAMPLES - samples.length).map(({ id }) => id))
-    const isEnough = exact === null ? matched >= MOST_COUNTED : samples.length === SAMPLES
+    const isEnough =
+      exact === null ? matched >= MOST_COUNTED : samples.length >= Math.min(SAMPLES, exact)
     if (!isEnough && exact !== 0) continue
     isComplete = exact !== null
     break

@@ -4,9 +4,19 @@
  */
 import { InvalidDefinition, KnownOptions, shown } from '../../definition/index.ts'
 import type { JobState } from '../../kernel/index.ts'
-import type { CountsBy, QueueSummary, StateCounts, Store } from '../../store/index.ts'
+import { PIPELINE_JOB_TRANSITIONS } from '../../kernel/index.ts'
+import type {
+  CountGroup,
+  CountsAnswer,
+  CountsBy,
+  QueueSummary,
+  StateCounts,
+  Store,
+} from '../../store/index.ts'
 import { assertTrueOrAbsent } from '../true-or-absent.ts'
 import { assertWhole } from '../whole-number.ts'
+import type { QueueInfo } from './queue-info.ts'
+import { pauseOf } from './queue-info.ts'
 
 export interface CountsOptions {
   readonly type?: string
@@ -18,6 +28,11 @@ export interface CountsOptions {
   readonly heldEffects?: true
   /** Counts also by this. */
   readonly by?: CountsBy
+  /**
+   * The groups with the most jobs in this state first, in place of in order of their names; those without any are left out. Of more
+   * than 10,000 names, the first 10,000 are compared.
+   */
+  readonly largest?: JobState | 'ALL'
   /** `next` of the page before: of the groups. */
   readonly after?: string
   /** Of the groups. Default 100. */
@@ -43,9 +58,11 @@ export interface Counts {
   /** Of all jobs that the filter lets through. */
   readonly total: number
   readonly states: StateCounts
-  /** In order of their names; none without `by`. */
+  /** In order of their names, or the largest first; none without `by`. */
   readonly groups: readonly CountedGroup[]
-  /** Give it as `after` to go on; null: there are no more groups. */
+  /**
+   * Give it as `after` to go on; null: there are no more groups. With `largest`, names behind it were not compared; null: all were.
+   */
   readonly next: string | null
 }
 
@@ -53,6 +70,8 @@ export interface QueueListItem {
   readonly name: string
   /** Since when nothing of it is handed out; null: it is not paused. */
   readonly pausedAt: Date | null
+  /** Who paused it, and why; null: it is not paused. */
+  readonly paused: QueueInfo['paused']
   readonly concurrency: number | null
   readonly rate: { readonly count: number; readonly perMs: number } | null
   readonly ageingMs: number | null
@@ -71,16 +90,23 @@ const OPTIONS = new KnownOptions<CountsOptions>({
   error: true,
   heldEffects: true,
   by: true,
+  largest: true,
   after: true,
   limit: true,
 })
 const BY: readonly unknown[] = ['type', 'queue', 'tag', 'error'] satisfies CountsBy[]
 const DEFAULT_LIMIT = 100
+/** Names of groups, of which the largest are found. */
+const MOST_COMPARED = 10_000
+const COMPARED_AT_ONCE = 1_000
 
 export async function countJobs(store: Store, filter: CountsOptions): Promise<Counts> {
   assertCountsFilter(filter)
-  const { limit = DEFAULT_LIMIT } = filter
-  const answer = await store.query({ kind: 'counts', ...filter, limit })
+  const { limit = DEFAULT_LIMIT, largest, ...asked } = filter
+  const answer =
+    largest === undefined
+      ? await store.query({ kind: 'counts', ...asked, limit })
+      : await largestGroups(store, asked, largest, limit)
   const groups = answer.groups.map(async ({ name, states }): Promise<CountedGroup> => {
     const sample = filter.by === 'error' ? await sampleOf(store, name, states) : null
     return { name, total: totalOf(states), states, sample }
@@ -93,15 +119,46 @@ export async function countJobs(store: Store, filter: CountsOptions): Promise<Co
   }
 }
 
+async function largestGroups(
+  store: Store,
+  asked: Omit<CountsOptions, 'largest' | 'limit'>,
+  largest: JobState | 'ALL',
+  limit: number,
+): Promise<CountsAnswer> {
+  const size = ({ states }: CountGroup): number =>
+    largest === 'ALL' ? totalOf(states) : states[largest]
+  const { after: first, ...filter } = asked
+  const found: CountGroup[] = []
+  let after = first
+  for (let compared = 0; ;) {
+    const from = after === undefined ? {} : { after }
+    const page = await store.query({ kind: 'counts', ...filter, ...from, limit: COMPARED_AT_ONCE })
+    found.push(...page.groups.filter((one) => size(one) > 0))
+    compared += page.groups.length
+    if (page.next === null || compared >= MOST_COMPARED) {
+      const groups = found.toSorted((a, b) => size(b) - size(a)).slice(0, limit)
+      return { states: page.states, groups, next: page.next }
+    }
+    after = page.next
+  }
+}
+
 export async function listQueues(store: Store): Promise<readonly QueueListItem[]> {
   return (await store.query({ kind: 'queues' })).map(queueListItem)
 }
 
 function queueListItem({ queue, states, segments, ...rest }: QueueSummary): QueueListItem {
-  const { name, paused, pausedAt, concurrency, rate, ageingMs } = queue
-  const since = paused ? new Date(pausedAt) : null
-  const oldestDueAt = rest.oldestDueAt === null ? null : new Date(rest.oldestDueAt)
-  return { name, pausedAt: since, concurrency, rate, ageingMs, states, segments, oldestDueAt }
+  const { name, concurrency, rate, ageingMs } = queue
+  return {
+    name,
+    ...pauseOf(queue),
+    concurrency,
+    rate,
+    ageingMs,
+    states,
+    segments,
+    oldestDueAt: rest.oldestDueAt === null ? null : new Date(rest.oldestDueAt),
+  }
 }
 
 /** Of those in quarantine, if there are any: a list of jobs in one state is the quicker one. */
@@ -122,14 +179,25 @@ function totalOf(states: StateCounts): number {
   return (Object.keys(states) as JobState[]).reduce((sum, state) => sum + states[state], 0)
 }
 
+function isSize(largest: string): boolean {
+  return largest === 'ALL' || Object.hasOwn(PIPELINE_JOB_TRANSITIONS, largest)
+}
+
 function assertCountsFilter(filter: CountsOptions): void {
-  OPTIONS.assertFilter(filter, 'counts()', ['by', 'after', 'limit'])
-  const { by, tag, error, heldEffects, limit } = filter
+  OPTIONS.assertFilter(filter, 'counts()', ['by', 'largest', 'after', 'limit'])
+  const { by, tag, error, heldEffects, largest, limit } = filter
   assertTrueOrAbsent(heldEffects, 'heldEffects', 'counts()')
   if (limit !== undefined) assertWhole(limit, 'The limit of a page')
   if (by !== undefined && !BY.includes(by)) {
     const known = BY.map((one) => `'${String(one)}'`).join(', ')
     throw new InvalidDefinition(`\`by\` of counts() is one of ${known}, not ${shown(by)}.`)
+  }
+  if (largest !== undefined && (by === undefined || !isSize(largest))) {
+    throw new InvalidDefinition(
+      by === undefined
+        ? '`largest` of counts() is about groups: say also by what, with `by`.'
+        : `\`largest\` of counts() is the state of a job, or 'ALL', not ${shown(largest)}.`,
+    )
   }
   const names = { tag, error, 'with held effects': heldEffects }
   const given = Object.entries(names).flatMap(([name, value]) => (value === undefined ? [] : name))

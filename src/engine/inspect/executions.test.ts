@@ -81,6 +81,24 @@ it('a history that is no longer whole says nothing of states, and the records ha
   ])
 })
 
+it('of a task whose history is no longer whole, the newest attempts are found by their numbers', async () => {
+  const most = LIMITS.leasesRemembered
+  const { pawl, store } = await givenBack(most + 2)
+  const query = store.query.bind(store)
+  store.query = async (asked): Promise<never> => {
+    const answer = await query(asked)
+    return (asked.kind === 'history' ? (answer as unknown[]).slice(1) : answer) as never
+  }
+  const numbers = async (page: { after?: number; limit: number }) => {
+    const { executions, next } = await pawl.executions('a', page)
+    return [executions.map(({ attempt }) => attempt), next]
+  }
+  expect(await numbers({ after: most - 1, limit: 50 })).toEqual([[most, most + 1, most + 2], null])
+  // The first two are forgotten.
+  expect(await numbers({ limit: 2 })).toEqual([[3, 4], 4])
+  expect(await numbers({ after: 4, limit: 2 })).toEqual([[5, 6], 6])
+})
+
 it('attempts at one segment come from its record, if that has all of them: the history of the others is not read', async () => {
   const pawl = await open('memory:')
   onTestFinished(() => pawl.close())

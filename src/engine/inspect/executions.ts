@@ -117,9 +117,8 @@ export async function executionsPage(
     return { executions: known.slice(after, after + limit), next }
   }
   const wanted = (place: number): boolean => place >= after && place <= after + limit
-  const found =
-    (await fromHistory(store, id, isMeant, wanted)) ??
-    (await fromRecords(store, id, isMeant, wanted))
+  const found = await fromHistory(store, id, isMeant, wanted)
+  if (found === null) return fromRecords(store, id, isMeant, { after, limit })
   const next = found.length > limit ? after + limit : null
   return { executions: found.slice(0, limit), next }
 }
@@ -194,12 +193,18 @@ async function fromRecords(
   store: Store,
   id: string,
   isMeant: TaskFilter,
-  wanted: (place: number) => boolean,
-): Promise<ExecutionInfo[]> {
+  { after, limit }: { readonly after: number; readonly limit: number },
+): Promise<ExecutionsPage> {
   const view = await store.query({ kind: 'job', job: id })
   if (view === null) throw new UnknownJob(id)
   const tasks = view.stages.flatMap((stage) => stage.tasks).filter(isMeant)
   const all = tasks.flatMap(executionsOf).toSorted((a, b) => a.grantedAt - b.grantedAt)
+  // Of one task, those that its record no longer has count, too: the newest of them are found by the number of its attempts.
+  const placed = all.map((one, i) => ({ one, place: tasks.length === 1 ? one.attempt - 1 : i }))
+  const left = placed.filter(({ place }) => place >= after)
   const ends = await attemptEnds(store, id)
-  return all.filter((_, place) => wanted(place)).map((one) => executionInfo(view.job, one, ends))
+  return {
+    executions: left.slice(0, limit).map(({ one }) => executionInfo(view.job, one, ends)),
+    next: left[limit]?.place ?? null,
+  }
 }

@@ -1,6 +1,7 @@
 /**
  * A queue as a client sees it: whether it runs, what bounds it, and what is in it.
  */
+import type { Queue } from '../../kernel/index.ts'
 import { mayStartAt } from '../../kernel/index.ts'
 import type { QueueView } from '../../store/index.ts'
 import type { HolderInfo } from './holder-info.ts'
@@ -10,6 +11,8 @@ export interface QueueInfo {
   readonly name: string
   /** Since when nothing of it is handed out; null: it is not paused. */
   readonly pausedAt: Date | null
+  /** Who paused it, and why; null: it is not paused. */
+  readonly paused: { readonly by: string; readonly reason: string } | null
   /** How many may run at once; null: no bound. */
   readonly concurrency: number | null
   /** How many may start in a period; null: no bound. */
@@ -29,15 +32,28 @@ export interface QueueInfo {
   readonly holders: readonly HolderInfo[]
 }
 
+export function pauseOf({
+  paused,
+  pausedAt,
+  pausedBy,
+  pauseReason,
+}: Queue): Pick<QueueInfo, 'pausedAt' | 'paused'> {
+  if (!paused) return { pausedAt: null, paused: null }
+  return {
+    pausedAt: new Date(pausedAt),
+    paused: { by: pausedBy ?? '', reason: pauseReason ?? '' },
+  }
+}
+
 export function queueInfo(
   { queue, ready, held, fullAt, holders }: QueueView,
   now: number,
 ): QueueInfo {
-  const { name, paused, pausedAt, concurrency, rate, ageingMs } = queue
+  const { name, concurrency, rate, ageingMs } = queue
   const nextAt = mayStartAt({ key: name, concurrency, rate }, { held, fullAt }, now)
   return {
     name,
-    pausedAt: paused ? new Date(pausedAt) : null,
+    ...pauseOf(queue),
     concurrency,
     rate,
     ageingMs,

@@ -25,8 +25,8 @@ export interface SegmentListItem {
   /** The newest failure, without its stack. */
   readonly error: SegmentSummary['error']
   readonly effects: SegmentSummary['effects']
-  /** The names of its streams: `handle.stream(name, { stage, segment })` reads one. */
-  readonly streams: readonly string[]
+  /** Its streams, and how many values each has: `handle.stream(name, { stage, segment })` reads one. */
+  readonly streams: SegmentSummary['streams']
 }
 
 export interface SegmentsFilter {

@@ -47,8 +47,14 @@ export type AcceptedAction =
       /** It is only accepted if the call says that they are promised again. */
       readonly effects: readonly string[]
     }
-  /** `effects`: by their places in the commit. */
-  | { readonly action: 'resolve'; readonly effects: readonly number[] }
+  | { readonly action: 'resolve'; readonly effects: readonly UnresolvedEffect[] }
+
+export interface UnresolvedEffect {
+  /** Its place in the commit, from 0. */
+  readonly effect: number
+  /** To be given as `start`, so that no later start is hit. */
+  readonly start: number
+}
 
 export interface AcceptedActions {
   readonly job: string
@@ -184,7 +190,10 @@ function taskActions(ground: Ground, task: Task): AcceptedAction[] {
   const later = { dueAt: ground.now + 1, ...UNCHANGED }
   const to = STATES.filter((state) => accepts(forceOf(task, undefined, state, null, WHO)))
   const promised = [...(task.commit?.effects ?? []).keys()]
-  const effects = promised.filter((effect) => accepts(resolveOf(task, effect, 'happened', WHO)))
+  const effects = promised
+    .map((effect) => resolveOf(task, effect, undefined, 'happened', WHO))
+    .filter(accepts)
+    .map(({ effect, start }) => ({ effect, start }))
   const actions: AcceptedAction[] = []
   if (accepts(retryOf(task, undefined, null, WHO))) actions.push({ action: 'retry' })
   if (accepts(revokeOf(task, undefined, WHO))) actions.push({ action: 'revoke' })

@@ -78,13 +78,15 @@ export function rescheduleOf(
   return { type: 'RescheduleTask', ...addressOf(task), attempt, ...wanted, ...actor }
 }
 
+/** The newest start of the effect, or the one that was seen. */
 export function resolveOf(
   task: Task,
   effect: number,
+  seen: number | undefined,
   outcome: 'happened' | 'again',
   actor: KnownActor,
 ): ResolveEffect {
-  const start = task.commit?.effects[effect]?.starts.at(-1) ?? 0
+  const start = seen ?? task.commit?.effects[effect]?.starts.at(-1) ?? 0
   return { type: 'ResolveEffect', ...addressOf(task), effect, start, outcome, ...actor }
 }
 

@@ -109,6 +109,11 @@ export interface RerunOptions extends Actor {
 
 export interface EffectAnswer extends Actor, TaskChoice {
   readonly outcome: 'happened' | 'again'
+  /**
+   * The start of the effect that you looked at, as `quarantine.list` and `actions` say it: once a newer one is unresolved, the call
+   * is refused (EffectNotUnresolved). Default: the newest.
+   */
+  readonly start?: number
 }
 
 /** So that what was decided about one attempt does not hit the next. */
@@ -291,9 +296,9 @@ export class Operator {
   }
 
   async resolveEffect(id: string, effect: number, answer: EffectAnswer): Promise<void> {
-    const { outcome, stage, segment, ...actor } = answer
+    const { outcome, start, stage, segment, ...actor } = answer
     const task = onlyTask(await this.#view(id, 'ResolveEffect'), { stage, segment })
-    const command = resolveOf(task, effect, outcome, actorOrDefault(actor, 'Resolved'))
+    const command = resolveOf(task, effect, start, outcome, actorOrDefault(actor, 'Resolved'))
     await this.#send(`Resolving effect ${effect} of job ${id}`, command)
   }
 

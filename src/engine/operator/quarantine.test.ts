@@ -3,7 +3,9 @@ import { recorded } from '../../../test/support/history.ts'
 import { deferred, ENGINES, temporaryFolder } from '../../../test/support/engines.ts'
 import type { Pawl, BulkReport } from '../../index.ts'
 import { effect, job, open as openPawl, pipeline, typed } from '../../index.ts'
+import type { Store } from '../../store/index.ts'
 import { testEngine } from '../../testing/index.ts'
+import { accessTo } from '../engine-access.ts'
 
 let isRepaired = false
 
@@ -199,6 +201,48 @@ describe.each(ENGINES)('the quarantine of an engine %s', (_, open) => {
       done: 1,
     })
     expect(await handle.result()).toEqual([10, 20, 30])
+  })
+
+  it('by a fingerprint, means plain jobs and pipelines that failed alike, and reads no others', async () => {
+    const pawl = await open()
+    const cards = pipeline('cards', { input: typed<string[]>(), retry: { max: 0 } }).stage(
+      'check',
+      {
+        each: 'input',
+        run: ({ segment }) => {
+          throw Object.assign(new Error(`No card ${segment}`), { code: 'ENOCARD' })
+        },
+      },
+    )
+    await fill(pawl, { broken: 2, other: 250 })
+    const { id } = await pawl.submit(cards, ['47', '48'])
+    const worker = pawl.work([cards])
+    await pawl
+      .handle(id)
+      .result()
+      .catch(() => undefined)
+    await worker.stop()
+    const [first] = (await pawl.quarantine.list({ code: 'ENOCARD' })).jobs
+    const fingerprint = first?.fingerprint as string
+    const { store } = accessTo(pawl) as { store: Store }
+    const query = store.query.bind(store)
+    const read: string[] = []
+    store.query = async (asked): Promise<never> => {
+      const answer = await query(asked)
+      if (asked.kind === 'jobs' || asked.kind === 'quarantine') {
+        const { jobs } = answer as { readonly jobs: readonly { readonly id: string }[] }
+        read.push(...jobs.map((one) => one.id))
+      }
+      return answer as never
+    }
+    const dry = await pawl.quarantine.redrive({ fingerprint, dryRun: true })
+    expect(dry).toMatchObject({ matched: 3, done: 3, samples: ['broken-0', 'broken-1', id] })
+    expect(new Set(read)).toEqual(new Set(['broken-0', 'broken-1', id]))
+    expect(await pawl.quarantine.redrive({ fingerprint, tag: 'odd', dryRun: true })).toMatchObject({
+      samples: ['broken-1'],
+    })
+    expect(await pawl.quarantine.discard({ fingerprint })).toMatchObject({ matched: 3, done: 3 })
+    expect(await left(pawl)).toHaveLength(250)
   })
 
   it('leaves a job whose effect is held to the person who resolves it', async () => {

@@ -16,7 +16,7 @@ import type { Command, Failure, LeaseEnd, Payload } from '../../kernel/index.ts'
 import { fingerprintOf, whyGivenUp } from '../../kernel/index.ts'
 import type { Timing } from '../../store/clock.ts'
 import type { CommandBatcher } from '../../store/command-batcher.ts'
-import type { Answer, DeadTask, QuarantinedJob, Store } from '../../store/index.ts'
+import type { Answer, DeadTask, JobsPage, QuarantinedJob, Store } from '../../store/index.ts'
 import { actorOrDefault } from '../actor.ts'
 import { currentInput } from '../current-input.ts'
 import type { DefinitionOf } from './operator.ts'
@@ -72,8 +72,12 @@ export interface QuarantineItem {
 /** An effect whose outcome a person has to say: it may have happened, or not. */
 export interface HeldEffectInfo {
   readonly name: string
-  /** Its place in the commit, from 0: what `resolveEffect` is given, with the next two. */
+  /** Of several in the commit with its name, which, from 1; null: it is the only one. */
+  readonly nth: number | null
+  /** Its place in the commit, from 0: what `resolveEffect` is given, with the next three. */
   readonly effect: number
+  /** Its newest start, by the attempt that made it: given as `start`, no later one is hit. */
+  readonly start: number
   /** The name of the stage, and the segment; null: of a plain job. */
   readonly stage: string | null
   readonly segment: number | null
@@ -239,13 +243,34 @@ export class Quarantine {
 
   /** All that match the filter, and are there now. */
   async *#pages(filter: QuarantineFilter): AsyncIterable<readonly FoundJob[]> {
-    let next: number | null = 0
     let began: number | null = null
-    while (next !== null) {
-      const page: Page = await this.#page(filter, next, PAGE)
+    for await (const page of this.#all(filter)) {
       const since = (began ??= page.now)
       yield page.found.filter(({ cause }) => cause.since <= since)
+    }
+  }
+
+  /** Of a fingerprint, plain jobs come from the list by their error, which has no pipelines: of these, all are looked at. */
+  async *#all(filter: QuarantineFilter): AsyncIterable<Page> {
+    const { fingerprint } = filter
+    if (fingerprint !== undefined) yield* this.#listedBy(fingerprint, filter)
+    const ofPipelines = fingerprint === undefined ? {} : { pipelines: true as const }
+    let next: number | null = 0
+    while (next !== null) {
+      const page: Page = await this.#page({ ...filter, ...ofPipelines }, next, PAGE)
+      yield page
       next = page.next
+    }
+  }
+
+  async *#listedBy(error: string, filter: QuarantineFilter): AsyncIterable<Page> {
+    const asked = { kind: 'jobs', state: 'QUARANTINED', error, ...storeFilter(filter) } as const
+    let next: number | null = 0
+    while (next !== null) {
+      const list: JobsPage = await this.#parts.store.query({ ...asked, after: next, limit: PAGE })
+      const jobs = list.jobs.map(({ id }) => id)
+      if (jobs.length > 0) yield this.#page({ ...filter, jobs }, 0, PAGE)
+      next = list.next
     }
   }
 
@@ -264,20 +289,10 @@ export class Quarantine {
     }
   }
 
-  async #page(
-    filter: QuarantineListFilter & { readonly jobs?: readonly string[] },
-    after: number,
-    limit: number,
-  ): Promise<Page> {
-    const { code, fingerprint, type, queue, tag, group, jobs, heldEffects } = filter
-    const asked = { type, queue, tag, group, jobs, heldEffects }
-    const given = Object.entries(asked).filter(([, value]) => value !== undefined)
-    const page = await this.#parts.store.query({
-      kind: 'quarantine',
-      after,
-      limit,
-      ...Object.fromEntries(given),
-    })
+  async #page(filter: PageFilter, after: number, limit: number): Promise<Page> {
+    const { code, fingerprint } = filter
+    const asked = storeFilter(filter)
+    const page = await this.#parts.store.query({ kind: 'quarantine', after, limit, ...asked })
     const found = page.jobs.map((job) => ({ ...job, cause: causeOf(job.tasks) }))
     return {
       found: found.filter(
@@ -289,6 +304,28 @@ export class Quarantine {
       now: page.now,
     }
   }
+}
+
+interface PageFilter extends QuarantineListFilter {
+  readonly jobs?: readonly string[]
+  readonly pipelines?: true
+}
+
+/** What the store knows of it. */
+function storeFilter({
+  type,
+  queue,
+  tag,
+  group,
+  jobs,
+  heldEffects,
+  pipelines,
+}: PageFilter): Pick<
+  PageFilter,
+  'type' | 'queue' | 'tag' | 'group' | 'jobs' | 'heldEffects' | 'pipelines'
+> {
+  const asked = { type, queue, tag, group, jobs, heldEffects, pipelines }
+  return Object.fromEntries(Object.entries(asked).filter(([, value]) => value !== undefined))
 }
 
 interface Page {
@@ -308,9 +345,11 @@ function isHeld({ held }: DeadTask): boolean {
 
 function heldEffectsOf(task: DeadTask): HeldEffectInfo[] {
   const { stageName: stage, segment, since, endedBy } = task
-  return task.held.map(({ name, effect, error, worker }) => ({
+  return task.held.map(({ name, nth, effect, start, error, worker }) => ({
     name,
+    nth,
     effect,
+    start,
     stage,
     segment: stage === null ? null : segment,
     since: new Date(since),

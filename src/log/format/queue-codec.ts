@@ -10,15 +10,25 @@ const QUEUE_PAUSED = 1
 const QUEUE_CONCURRENCY = 2
 const QUEUE_RATE = 4
 const QUEUE_AGEING = 8
-const QUEUE_KNOWN = QUEUE_PAUSED | QUEUE_CONCURRENCY | QUEUE_RATE | QUEUE_AGEING
+const QUEUE_PAUSED_BY = 16
+const QUEUE_PAUSE_REASON = 32
+const QUEUE_KNOWN =
+  QUEUE_PAUSED |
+  QUEUE_CONCURRENCY |
+  QUEUE_RATE |
+  QUEUE_AGEING |
+  QUEUE_PAUSED_BY |
+  QUEUE_PAUSE_REASON
 
 export function writeQueue(writer: ByteWriter, queue: Queue): void {
-  const { concurrency, rate, ageingMs } = queue
+  const { concurrency, rate, ageingMs, pausedBy, pauseReason } = queue
   let mask = 0
   if (queue.paused) mask |= QUEUE_PAUSED
   if (concurrency !== null) mask |= QUEUE_CONCURRENCY
   if (rate !== null) mask |= QUEUE_RATE
   if (ageingMs !== null) mask |= QUEUE_AGEING
+  if (pausedBy !== null) mask |= QUEUE_PAUSED_BY
+  if (pauseReason !== null) mask |= QUEUE_PAUSE_REASON
   writer.u8(mask)
   writer.text(queue.name)
   writer.count(queue.version)
@@ -27,6 +37,8 @@ export function writeQueue(writer: ByteWriter, queue: Queue): void {
   if (concurrency !== null) writer.count(concurrency)
   if (rate !== null) writeRate(writer, rate)
   if (ageingMs !== null) writer.count(ageingMs)
+  if (pausedBy !== null) writer.text(pausedBy)
+  if (pauseReason !== null) writer.text(pauseReason)
 }
 
 export function readQueue(reader: ByteReader, interning: Interning): Queue {
@@ -39,8 +51,11 @@ export function readQueue(reader: ByteReader, interning: Interning): Queue {
   const concurrency = mask & QUEUE_CONCURRENCY ? reader.count() : null
   const rate = mask & QUEUE_RATE ? readRate(reader) : null
   const ageingMs = mask & QUEUE_AGEING ? reader.count() : null
+  const pausedBy = mask & QUEUE_PAUSED_BY ? reader.text() : null
+  const pauseReason = mask & QUEUE_PAUSE_REASON ? reader.text() : null
   const paused = (mask & QUEUE_PAUSED) !== 0
-  return { name, version, time, paused, pausedAt, concurrency, rate, ageingMs }
+  const pause = { paused, pausedAt, pausedBy, pauseReason }
+  return { name, version, time, ...pause, concurrency, rate, ageingMs }
 }
 
 const SCHEDULE_DEFINITION = 1

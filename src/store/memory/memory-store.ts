@@ -175,11 +175,14 @@ export class MemoryStore implements Store {
     const isAhead = ({ firstPosition }: Job): boolean => {
       return newest ? firstPosition < after : firstPosition > after
     }
+    const { dead } = this.#ledger
     let some: readonly Job[] | null = null
     if (worker !== undefined) some = jobsHeldBy(this.#ledger, worker)
     else if (key !== undefined) some = this.#byKey.get(key) ?? []
-    else if (heldEffects === true) some = [...this.#ledger.dead.held.after(0)]
-    else if (state === 'QUARANTINED') some = [...this.#ledger.dead.quarantined.after(0)]
+    else if (heldEffects === true) return newest ? dead.held.before(after) : dead.held.after(after)
+    else if (state === 'QUARANTINED') {
+      return newest ? dead.quarantined.before(after) : dead.quarantined.after(after)
+    }
     if (some === null) return newest ? this.#jobsBefore(after) : this.#jobsAfter(after)
     return some
       .filter(isAhead)

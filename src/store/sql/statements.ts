@@ -281,6 +281,8 @@ export interface Statements extends CallStatements, CountStatements {
   readonly submitsAfter: string
   /** position, most → the same of those that have a task that is DEAD. */
   readonly deadJobsAfter: string
+  /** The same of pipelines. */
+  readonly deadPipelinesAfter: string
   /** job → the position of the newest entry of any of its rows. */
   readonly lastPosition: string
   /** job → position, how many rows it has, the sum of their versions: the same as long as none of them changes. */

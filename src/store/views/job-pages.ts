@@ -159,6 +159,7 @@ export async function quarantinePage(
   for (const job of named ?? all.after(query.after ?? 0)) {
     looked += 1
     if (looked % QUARANTINE_STEP === 0) await eventLoopTurn()
+    if (query.pipelines === true && job.task !== null) continue
     // Once: it may be read from the disk.
     const { spec } = job
     if (!matches(spec, job.task, query)) continue
@@ -225,9 +226,13 @@ function deadTask(task: Task, stageName: string | null): DeadTask {
 }
 
 function heldEffects({ commit, leases }: Task): HeldEffect[] {
-  return (commit?.effects ?? []).flatMap(({ state, promise, error, starts }, effect) => {
+  const effects = commit?.effects ?? []
+  return effects.flatMap(({ state, promise: { name }, error, starts }, effect) => {
     if (state !== 'HELD') return []
-    const lease = leases.find(({ number }) => number === starts.at(-1))
-    return { effect, name: promise.name, error, worker: lease?.worker ?? null }
+    const start = starts.at(-1) ?? 0
+    const lease = leases.find(({ number }) => number === start)
+    const alike = effects.flatMap(({ promise }, i) => (promise.name === name ? [i] : []))
+    const nth = alike.length === 1 ? null : alike.indexOf(effect) + 1
+    return { effect, start, name, nth, error, worker: lease?.worker ?? null }
   })
 }

@@ -241,7 +241,7 @@ function segmentSummary(task: Task): SegmentSummary {
       state: one.state,
       error: withoutStack(one.error),
     })),
-    streams: streams.map(({ name }) => name),
+    streams: streams.map(({ name, next }) => ({ name, length: next })),
   }
 }
 

@@ -30,13 +30,16 @@ const mail = job('mail', {
   },
 })
 
-/** The bank hangs up on the first try of each order. */
+const LOST_TWICE = 9
+
+/** The bank hangs up on the first try of each order, and of one on the second, too. */
 const charge = effect('charge', {
   input: typed<number>(),
   retry: { max: 0 },
   run: (input) => {
     charges.push(input)
-    if (charges.filter((one) => one === input).length === 1) throw new Error('the bank hung up')
+    const tries = charges.filter((one) => one === input).length
+    if (tries <= (input === LOST_TWICE ? 2 : 1)) throw new Error('the bank hung up')
   },
 })
 
@@ -44,6 +47,12 @@ const order = job('order', {
   input: typed<number>(),
   effects: [charge],
   run: ({ input, commit }) => commit(input, [charge(input)]),
+})
+
+const pair = job('pair', {
+  input: typed<number>(),
+  effects: [charge],
+  run: ({ input, commit }) => commit(input, [charge(input), charge(input + 1)]),
 })
 
 const batch = pipeline('batch', { input: typed<{ cards: number[] }>() })
@@ -58,7 +67,7 @@ beforeAll(async () => {
   built = await builtDashboard()
   browser = await startBrowser()
   pawl = await open('memory:')
-  pawl.work([mail, order, batch], { concurrency: 8 })
+  pawl.work([mail, order, pair, batch], { concurrency: 8 })
   served = await built.serve(pawl)
 }, 120_000)
 
@@ -190,4 +199,56 @@ it('stand on top of the quarantine, and are resolved there: it happened, or it r
   await overview.page.locator('.needs', { hasText: `${OTHERS} jobs in quarantine` }).waitFor()
   expect(await overview.page.locator('.needs').innerText()).not.toContain('whose outcome')
   await overview.page.close()
+})
+
+it('what is confirmed in an old dialog is meant for the start that it shows: nothing is done a third time', async () => {
+  const { id } = await pawl.submit(order, LOST_TWICE)
+  const tries = (): number => charges.filter((one) => one === LOST_TWICE).length
+  const heldAt = async () =>
+    (await pawl.quarantine.list({ heldEffects: true })).jobs.flatMap(({ held }) =>
+      held.map(({ start }) => start),
+    )
+  await expect.poll(heldAt).toEqual([1])
+  const readers = [
+    ['again', await openView('quarantine')],
+    ['again', await openView('quarantine')],
+    ['happened', await openView('quarantine')],
+  ] as const
+  for (const [outcome, { page }] of readers) {
+    await page
+      .locator('.held .card', { has: page.getByTitle(id) })
+      .getByRole('button', { name: outcome === 'again' ? /^Run it again/ : /^It happened/ })
+      .click()
+    await page.getByText('As a command').click()
+    await page.getByText(`pawl resolve ${id} 0 ${outcome} --start 1`).waitFor()
+  }
+  const [first, second, third] = readers.map(([, { page }]) => page)
+  if (first === undefined || second === undefined || third === undefined) throw new Error('none')
+  await submitButton(first).click()
+  await expect.poll(heldAt).toEqual([2])
+  expect(tries()).toBe(2)
+  await submitButton(second).click()
+  await second.getByRole('dialog').waitFor({ state: 'detached' })
+  await submitButton(third).click()
+  await third.getByText('HELD since its start under lease 2').waitFor()
+  expect(await heldAt()).toEqual([2])
+  expect(tries()).toBe(2)
+  await pawl.resolveEffect(id, 0, { outcome: 'happened', start: 2 })
+  expect(await pawl.handle(id).result()).toBe(LOST_TWICE)
+  expect(tries()).toBe(2)
+  for (const [, { page }] of readers) await page.close()
+})
+
+it('two of one name are told apart, among the quarantine and on the page of the job', async () => {
+  const { id } = await pawl.submit(pair, 20)
+  await expect.poll(heldCount).toBe(1)
+  const { page, go } = await openView('quarantine')
+  const card = page.locator('.held .card', { has: page.getByTitle(id) })
+  await card.getByText('charge (no. 1)').waitFor()
+  await card.getByRole('button', { name: /^It happened: charge \(no\. 1\)/ }).click()
+  await page.getByRole('heading', { name: 'Say that effect charge (no. 1) happened' }).waitFor()
+  await page.keyboard.press('Escape')
+  await go(`job?id=${id}`)
+  await page.getByRole('button', { name: 'Say what became of charge (no. 1)…' }).waitFor()
+  await page.close()
 })

@@ -95,6 +95,10 @@ it('shows no null as data, and edits no input that the reader does not see', asy
   await page.locator('td a.id').waitFor()
   expect(await page.getByRole('button', { name: /edit/i }).count()).toBe(0)
 
+  await pawl.pause('letters', { by: 'ada', reason: `${secret} complained` })
+  await go('queues')
+  await page.getByRole('row', { name: /letters.*paused.*by ada: not for this token/ }).waitFor()
+
   await go('inbox')
   await page.getByRole('heading', { name: NOT }).waitFor()
   expect(await page.getByRole('button', { name: 'Answer' }).count()).toBe(0)

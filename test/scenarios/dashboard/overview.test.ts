@@ -97,7 +97,7 @@ describe('what runs', () => {
     const text = (await needs.innerText()).split('\n').filter((one) => one !== '')
     expect(text[1]).toContain('an effect whose outcome a person has to say')
     expect(text[2]).toMatch(/^\d jobs in quarantine/)
-    expect(text).toContain('Queue letters is paused')
+    expect(text).toContain('Queue letters is paused by ada: the printer is out of paper')
     await pawl.submit(note, 'alone', { queue: 'nowhere' })
     await needs.getByText('1 waits in queue nowhere, and no worker serves it').waitFor()
     await page.close()

@@ -10,6 +10,7 @@ import type { BuiltDashboard, ServedDashboard } from '../../support/dashboard.ts
 import { builtDashboard } from '../../support/dashboard.ts'
 import type { OpenedPage } from '../../support/dashboard-page.ts'
 import { openPage, seriousFaults, submitButton } from '../../support/dashboard-page.ts'
+import { deferred } from '../../support/engines.ts'
 
 const VIEWER = 'viewer-0123456789abcdef'
 
@@ -161,6 +162,75 @@ it('retries a group at a rate, shows how far it is, and stops where it is told t
   await group.waitFor({ state: 'detached' })
   for (const id of ids) await pawl.handle(id, mail).result({ timeout: '20s' })
   expect(faults).toEqual([])
+  await page.close()
+})
+
+it('previews a group by the counters, and means by that what it then does: no dry run looks through the quarantine', async () => {
+  const { page } = await openQuarantine()
+  await fail('eight.example', 3)
+  const asked: string[] = []
+  page.on('request', (request) => asked.push(new URL(request.url()).pathname))
+  const group = groupOf(page, 'eight.example')
+  for (const name of ['Retry them…', 'Discard them…']) {
+    await group.getByRole('button', { name }).click()
+    await page.locator('.preview', { hasText: '3 jobs match' }).waitFor()
+    expect(await submitButton(page).getAttribute('class')).toBe('grave')
+    await page.keyboard.press('Escape')
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
+  }
+  expect(asked.filter((path) => path.endsWith('/bulk/preview'))).toHaveLength(2)
+  expect(asked.filter((path) => path.includes('/quarantine/'))).toEqual([])
+  await page.close()
+})
+
+it('opens no dialog over the view that the reader went to meanwhile', async () => {
+  const { page } = await openQuarantine()
+  const [id = ''] = await fail('nine.example', 1)
+  const gate = deferred()
+  const isAsked = deferred()
+  await page.route(`**/v1/jobs/${id}`, async (route) => {
+    isAsked.resolve()
+    await gate.promise
+    await route.continue().catch(() => undefined)
+  })
+  const group = groupOf(page, 'nine.example')
+  await group.getByRole('button', { name: 'Show some jobs' }).click()
+  await group.getByRole('button', { name: `Edit and retry job ${id}` }).click()
+  await isAsked.promise
+  await page.getByRole('link', { name: 'Queues', exact: true }).click()
+  await page.getByRole('table').first().waitFor()
+  gate.resolve()
+  // What the page does with an answer, it has done by the time that the next one is there.
+  await page.waitForResponse((response) => response.url().includes('/v1/queues'))
+  await page.waitForResponse((response) => response.url().includes('/v1/queues'))
+  expect(await page.getByRole('dialog').count()).toBe(0)
+  await page.close()
+})
+
+it('shows the largest groups first, also where jobs that FAILED have more errors than a page has', async () => {
+  const letters = 'a b c d e f g h i j'.split(' ')
+  const hosts = letters.flatMap((a) =>
+    letters.flatMap((b) => 'u v w x y z'.split(' ').map((c) => `${a}${b}${c}.example`)),
+  )
+  const handles = await pawl.submitMany(
+    mail,
+    hosts.map((host) => ({ input: { to: `a@${host}` } })),
+  )
+  await Promise.all(handles.map((handle) => handle.result().catch(() => undefined)))
+  const { groups } = await pawl.counts({ by: 'error', limit: 1_000 })
+  expect(groups.length).toBeGreaterThan(hosts.length)
+  // In order of names, nothing comes behind it.
+  const last = groups.findLast(({ states }) => states.QUARANTINED > 0)?.sample
+  const ids = handles.map(({ id }) => id).filter((id) => id !== last?.id)
+  await pawl.quarantine.discard({ ids })
+  await fail('ten.example', 4)
+  const { page } = await openQuarantine()
+  await groupOf(page, 'ten.example').getByText('4 ×').waitFor()
+  await page
+    .locator('.card', { hasText: last?.message ?? 'none' })
+    .getByText('1 ×')
+    .waitFor()
+  expect(await page.getByText('rarer errors').count()).toBe(0)
   await page.close()
 })
 

@@ -4,7 +4,7 @@
 import type { Row } from '../../../src/store/sql/connection.ts'
 import { COUNT_CELLS } from '../../../src/store/sql/rows/counted-rows.ts'
 import { Records } from '../../../src/store/sql/rows/records.ts'
-import { fingerprintOf } from '../../../src/kernel/index.ts'
+import { createQueue, fingerprintOf } from '../../../src/kernel/index.ts'
 import { failure } from '../../support/specs.ts'
 import type { Run } from './test-databases.ts'
 import { TICK } from './sample-store.ts'
@@ -190,8 +190,8 @@ export const ROW_DAMAGES: Readonly<Record<string, Damage>> = {
     flip(run, 'queues', `queue = 'slow'`, 3, 1),
   ),
   'a queue with another record': damage('queues', 'slow', /not what the events say/, (run) => {
-    const queue = { name: 'slow', version: 1, time: 1_000, paused: false, pausedAt: 0 }
-    const record = records.ofQueue({ ...queue, concurrency: 9, rate: null, ageingMs: 50 })
+    const queue = { ...createQueue('slow'), version: 1, time: 1_000, concurrency: 9, ageingMs: 50 }
+    const record = records.ofQueue(queue)
     return run(`update queues set record = ? where queue = 'slow'`, record)
   }),
   'a schedule that is not set': damage('schedules', 'hourly', /is_set is/, (run) =>

@@ -35,7 +35,8 @@ interface Suggestion {
 }
 
 const MOST_SHOWN = 12
-const MOST_KNOWN = 300
+/** Of each error an example is looked up. */
+const MOST_KNOWN = { type: 1_000, queue: 1_000, tag: 1_000, error: 300 } as const
 const SUGGESTIONS_PAUSE_MS = 60_000
 const COUNTED = ['type', 'queue', 'tag', 'error'] as const
 
@@ -297,22 +298,19 @@ function valueSuggestion(word: FilterWord, value: string, hint: string, label = 
 
 type Groups = AnswerOf<'counts'>['groups']
 
-/** The largest first. */
 function groupSuggestions(word: (typeof COUNTED)[number], groups: Groups): Suggestion[] {
-  return groups
-    .toSorted((a, b) => b.total - a.total)
-    .flatMap(({ name, total, sample }) => {
-      if (name === null) return []
-      const label = sample === null ? name : `${sample.code}: ${sample.message}`
-      return [valueSuggestion(word, name, `${word}, ${countText(total)} jobs`, label)]
-    })
+  return groups.flatMap(({ name, total, sample }) => {
+    if (name === null) return []
+    const label = sample === null ? name : `${sample.code}: ${sample.message}`
+    return [valueSuggestion(word, name, `${word}, ${countText(total)} jobs`, label)]
+  })
 }
 
-/** From the counters of the store: nothing is looked for. */
+/** The largest first, from the counters of the store: no job is looked at. */
 function useGroups(by: (typeof COUNTED)[number] | null): Groups {
   const ask = async (ended: AbortSignal): Promise<Groups> => {
     if (by === null || !may('counts')) return []
-    const { groups } = await call('counts', { by, limit: MOST_KNOWN }, ended)
+    const { groups } = await call('counts', { by, largest: 'ALL', limit: MOST_KNOWN[by] }, ended)
     return groups
   }
   return useLive(by ?? '', ask, SUGGESTIONS_PAUSE_MS).data ?? []

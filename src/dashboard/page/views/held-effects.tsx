@@ -10,7 +10,7 @@ import { JobLink, Since, Text } from '../parts.tsx'
 import { linkTo } from '../route.ts'
 import { line } from '../safe-text.ts'
 import { may } from '../session.ts'
-import { resolveAction } from './job-actions.ts'
+import { nthText, resolveAction } from './job-actions.ts'
 
 type HeldJob = AnswerOf<'quarantine.list'>['jobs'][number]
 type ShownEffect = HeldJob['held'][number]
@@ -79,12 +79,13 @@ function HeldCard({ of: { id, type, held } }: { readonly of: HeldJob }) {
 }
 
 function HeldLine({ job, of }: { readonly job: string; readonly of: ShownEffect }) {
-  const { name, stage, segment, since } = of
+  const { name, nth, stage, segment, since } = of
   return (
     <li>
       <p>
         <strong>
           <Text text={name} most={80} />
+          {nthText(nth)}
         </strong>
         {stage !== null && (
           <>
@@ -117,21 +118,22 @@ const LABELS = { happened: 'It happened…', again: 'Run it again…' } as const
 
 function ResolveButton({
   job,
-  of: { name, effect, stage, segment },
+  of,
   outcome,
 }: {
   readonly job: string
   readonly of: ShownEffect
   readonly outcome: 'happened' | 'again'
 }) {
+  const { name, nth, stage, segment } = of
   const place = { job, ...(stage === null ? {} : { stage, segment: segment ?? 0 }) }
   return (
     <button
       type="button"
       class="small"
-      aria-label={`${LABELS[outcome].replace('…', '')}: ${line(name, 40)} of job ${line(job, 40)}`}
+      aria-label={`${LABELS[outcome].replace('…', '')}: ${line(name, 40)}${nthText(nth)} of job ${line(job, 40)}`}
       onClick={() => {
-        action.value = resolveAction(place, { effect, name }, outcome)
+        action.value = resolveAction(place, of, outcome)
       }}
     >
       {LABELS[outcome]}

@@ -87,8 +87,8 @@ function offersOf(
     case 'rerun':
       return [rerun(place, one, input, steps)]
     case 'resolve':
-      return one.effects.map((effect) => {
-        return resolve(place, { effect, name: effects[effect] ?? String(effect) })
+      return one.effects.map(({ effect, start }) => {
+        return resolve(place, { effect, start, ...namedAt(effects, effect) })
       })
     case 'retry':
       return [retry(place, isSegment, input)]
@@ -321,17 +321,31 @@ function isEditable(value: string | undefined): boolean {
   return value !== undefined && value.length <= MOST_EDITED
 }
 
-/** Of a commit, by its place there. */
+/** Of a commit, by its place there, as the reader has seen it: no later start of it is meant. */
 interface EffectOf {
   readonly effect: number
+  readonly start: number
   readonly name: string
+  /** Of several with this name, which, from 1; null: it is the only one. */
+  readonly nth: number | null
+}
+
+function namedAt(names: readonly string[], effect: number): Pick<EffectOf, 'name' | 'nth'> {
+  const name = names[effect] ?? String(effect)
+  const alike = [...names.keys()].filter((i) => names[i] === name)
+  return { name, nth: alike.length > 1 ? alike.indexOf(effect) + 1 : null }
+}
+
+/** Behind a name that several effects have. */
+export function nthText(nth: number | null): string {
+  return nth === null ? '' : ` (no. ${nth})`
 }
 
 function resolve(given: ActionPlace, of: EffectOf): OfferedAction {
   // It names the start of the effect that it is about, and no attempt.
   const { attempt: _, ...place } = given
   return {
-    label: `Say what became of ${of.name.slice(0, 40)}`,
+    label: `Say what became of ${of.name.slice(0, 40)}${nthText(of.nth)}`,
     action: resolveAction(place, of),
   }
 }
@@ -345,24 +359,25 @@ const OUTCOMES = {
 /** Without an outcome, the dialog asks for it. */
 export function resolveAction(
   place: Omit<ActionPlace, 'attempt'>,
-  { effect, name }: EffectOf,
+  { effect, start, name, nth }: EffectOf,
   outcome?: keyof typeof OUTCOMES,
 ): Action {
   const common = { operation: 'jobs.resolve', isGrave: true } as const
+  const which = `${name}${nthText(nth)}`
   if (outcome === undefined) {
     return {
       ...common,
-      title: `Say what became of effect ${name}`,
+      title: `Say what became of effect ${which}`,
       says: `${LOOK_OUTSIDE} Happened: it counts as done. Again: it runs again.`,
-      input: { ...place, effect },
+      input: { ...place, effect, start },
       fields: [{ name: 'outcome', label: 'Outcome', kind: ['happened', 'again'] }],
     }
   }
   const { title, says } = OUTCOMES[outcome]
   return {
     ...common,
-    title: `Say that effect ${name} ${title}`,
+    title: `Say that effect ${which} ${title}`,
     says: `${LOOK_OUTSIDE} ${says}`,
-    input: { ...place, effect, outcome },
+    input: { ...place, effect, outcome, start },
   }
 }

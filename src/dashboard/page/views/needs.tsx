@@ -6,7 +6,7 @@ import type { ComponentChildren } from 'preact'
 import { Fragment } from 'preact'
 import type { AnswerOf } from '../api.ts'
 import { countText } from '../duration-text.ts'
-import { JobLink, Since, Text } from '../parts.tsx'
+import { JobLink, PausedBy, Since, Text } from '../parts.tsx'
 import { linkTo } from '../route.ts'
 
 export interface SeenOverview {
@@ -127,7 +127,8 @@ function ofWorkers(health: SeenOverview['health']): readonly Need[] {
 function ofQueues({ queues, workers }: AskedOfStore): readonly Need[] {
   const serves = workers?.flatMap((one) => one.serves.map(({ queue }) => queue))
   const served = serves === undefined ? null : new Set(serves)
-  return (queues ?? []).flatMap(({ name, pausedAt, states, segments }): Need[] => {
+  return (queues ?? []).flatMap((queue): Need[] => {
+    const { name, pausedAt, states, segments } = queue
     const link = (says: ComponentChildren): Need => ({
       says: <a href={linkTo('queues', { queue: name })}>{says}</a>,
     })
@@ -135,7 +136,7 @@ function ofQueues({ queues, workers }: AskedOfStore): readonly Need[] {
       return [
         link(
           <>
-            Queue <Text text={name} /> is paused
+            Queue <Text text={name} /> is paused <PausedBy of={queue} />
           </>,
         ),
       ]

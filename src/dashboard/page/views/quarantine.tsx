@@ -2,7 +2,7 @@
  * Jobs that were given up and wait for a person, grouped by what went wrong. The store keeps the counts of the groups; a few
  * jobs of one are read when it is opened.
  */
-import { useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import type { Action } from '../action.ts'
 import { action, RATE_FIELD } from '../action.ts'
 import type { AnswerOf } from '../api.ts'
@@ -26,35 +26,36 @@ interface ErrorGroup {
 interface FoundErrors {
   readonly total: number
   readonly groups: readonly ErrorGroup[]
-  /** There are more than one page. */
-  readonly isMore: boolean
+  /** There may be groups that are not shown: with fewer jobs, or, of very many errors, with any number. */
+  readonly left: 'none' | 'smaller' | 'any'
   /** Those of which a person has to say what became of an effect. */
   readonly held: SeenHeld
 }
 
-/** Groups are also of jobs that FAILED: a page of them is looked through. */
-const PAGE = 500
+const MOST_GROUPS = 200
 const SAMPLES = 10
 
 async function look(ended: AbortSignal): Promise<FoundErrors> {
   const [{ states, groups, next }, held] = await Promise.all([
-    call('counts', { by: 'error', limit: PAGE }, ended),
+    call('counts', { by: 'error', largest: 'QUARANTINED', limit: MOST_GROUPS }, ended),
     lookForHeld(ended),
   ])
-  const found = groups
-    .filter((one) => one.name !== null && one.states.QUARANTINED > 0)
-    .map(({ name, states: own, sample }) => ({
-      fingerprint: name as string,
-      count: own.QUARANTINED,
-      sample,
-    }))
+  const found = groups.flatMap(({ name, states: own, sample }) =>
+    name === null ? [] : [{ fingerprint: name, count: own.QUARANTINED, sample }],
+  )
   return {
     total: states.QUARANTINED,
-    groups: found.toSorted((a, b) => b.count - a.count),
-    isMore: next !== null,
+    groups: found,
+    left: next !== null ? 'any' : found.length === MOST_GROUPS ? 'smaller' : 'none',
     held,
   }
 }
+
+const LEFT = {
+  none: '',
+  smaller: ', or have rarer errors',
+  any: ', or have others of more than 10,000 errors',
+} as const
 
 export function QuarantineView() {
   const { data, problem } = useLive('quarantine', look, 2_000)
@@ -82,13 +83,13 @@ export function QuarantineView() {
         <p>
           <a href={linkTo('jobs', { state: 'QUARANTINED' })}>
             {countText(others)} more {others === 1 ? 'is a pipeline' : 'are pipelines'}
-            {data.isMore && ', or have rarer errors'}
+            {LEFT[data.left]}
           </a>
         </p>
       )}
       {data.total > 0 && (
         <div class="buttons">
-          <Buttons of={{ fingerprint: null, count: data.total, title: 'all of the quarantine' }} />
+          <Buttons of={{ fingerprint: null, title: 'all of the quarantine' }} />
         </div>
       )}
     </>
@@ -129,7 +130,6 @@ function GroupCard({ group }: { readonly group: ErrorGroup }) {
         <Buttons
           of={{
             fingerprint,
-            count,
             title:
               count === 1 ? 'the job with this error' : `${countText(count)} jobs with this error`,
           }}
@@ -140,15 +140,11 @@ function GroupCard({ group }: { readonly group: ErrorGroup }) {
   )
 }
 
-/** What is to be done to a group, or to all. */
+/** A group, or all. */
 interface Selected {
   readonly fingerprint: string | null
-  readonly count: number
   readonly title: string
 }
-
-/** A dry run looks at each job, and says why some would be left. Of more than these, they are only counted. */
-const MOST_DRY = 2_000
 
 const SAYS = {
   redrive:
@@ -158,7 +154,7 @@ const SAYS = {
 } as const
 
 /** At a rate it may take long: events tell how far it is, and it may be stopped. */
-function manyAction(kind: 'redrive' | 'discard', { fingerprint, count, title }: Selected): Action {
+function manyAction(kind: 'redrive' | 'discard', { fingerprint, title }: Selected): Action {
   const filter = {
     action: kind === 'redrive' ? 'retry' : 'discard',
     state: 'QUARANTINED',
@@ -170,29 +166,22 @@ function manyAction(kind: 'redrive' | 'discard', { fingerprint, count, title }: 
     operation: 'bulk.run',
     progress: 'bulk.events',
     input: filter,
-    isGrave: kind === 'discard',
-    preview:
-      count > MOST_DRY
-        ? { operation: 'bulk.preview', input: filter }
-        : { operation: `quarantine.${kind}`, input: dryRunOf(fingerprint) },
+    isGrave: true,
+    preview: { operation: 'bulk.preview', input: filter },
     fields: [RATE_FIELD],
   }
 }
 
-function dryRunOf(fingerprint: string | null): Readonly<Record<string, unknown>> {
-  return { ...(fingerprint === null ? { all: true } : { fingerprint }), dryRun: true }
-}
-
 /** The same input for each of them. */
-function editAction({ fingerprint, title }: Selected): Action {
+function editAction(fingerprint: string, title: string): Action {
   return {
     title: `Edit the input of ${title}, and retry them`,
     says: 'Each gets this input in place of its own, and is tried again with a fresh budget.',
     operation: 'quarantine.redrive',
     progress: 'quarantine.redrive.events',
-    input: fingerprint === null ? { all: true } : { fingerprint },
+    input: { fingerprint },
     isGrave: true,
-    preview: { operation: 'quarantine.redrive', input: dryRunOf(fingerprint) },
+    preview: { operation: 'quarantine.redrive', input: { fingerprint, dryRun: true } },
     fields: [{ name: 'input', label: 'Input of each', kind: 'json', hint: 'JSON.' }, RATE_FIELD],
     lacks: ({ input }) => (input === undefined ? 'Write the input that each of them gets.' : null),
   }
@@ -205,8 +194,8 @@ function opening(next: Action): () => void {
 }
 
 function Buttons({ of }: { readonly of: Selected }) {
-  const isAll = of.fingerprint === null
-  const which = isAll ? 'all' : 'them'
+  const { fingerprint, title } = of
+  const which = fingerprint === null ? 'all' : 'them'
   return (
     <>
       {may('bulk.events') && (
@@ -214,8 +203,8 @@ function Buttons({ of }: { readonly of: Selected }) {
           Retry {which}…
         </button>
       )}
-      {may('quarantine.redrive.events') && seesPayloads() && !isAll && (
-        <button type="button" onClick={opening(editAction(of))}>
+      {may('quarantine.redrive.events') && seesPayloads() && fingerprint !== null && (
+        <button type="button" onClick={opening(editAction(fingerprint, title))}>
           Edit input…
         </button>
       )}
@@ -261,9 +250,14 @@ type SampleJob = AnswerOf<'jobs.list'>['jobs'][number]
 /** What it was given is read when it is to be edited: it may be large. */
 function EditButton({ job: { id, attempt } }: { readonly job: SampleJob }) {
   const [problem, setProblem] = useState<string | null>(null)
+  const left = useRef(new AbortController())
+  useEffect(() => () => left.current.abort(), [])
   const edit = async (): Promise<void> => {
+    const { signal } = left.current
     try {
-      const { input, exact, stages } = await call('jobs.show', { job: id })
+      const { input, exact, stages } = await call('jobs.show', { job: id }, signal)
+      // The reader may be elsewhere by now, or at another dialog.
+      if (signal.aborted || action.value !== null) return
       if (stages.length > 0) return setProblem('The input of a pipeline cannot be edited.')
       action.value = {
         title: 'Edit the input, and retry the job',
@@ -282,7 +276,7 @@ function EditButton({ job: { id, attempt } }: { readonly job: SampleJob }) {
         ],
       }
     } catch (error) {
-      setProblem(messageOf(error))
+      if (!signal.aborted) setProblem(messageOf(error))
     }
   }
   return (

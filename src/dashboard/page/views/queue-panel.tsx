@@ -9,6 +9,7 @@ import {
   ActionButtons,
   Cell,
   JobLink,
+  PausedBy,
   Problem,
   Since,
   Table,
@@ -62,7 +63,7 @@ export function QueuePanel({ name, listed, draining }: PanelTerms) {
               'yes'
             ) : (
               <>
-                paused <Time at={pausedAt} />
+                paused <Time at={pausedAt} /> <PausedBy of={data} />
               </>
             )}
           </dd>

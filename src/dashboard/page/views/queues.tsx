@@ -8,7 +8,17 @@ import { Sparkline } from '../chart.tsx'
 import { serverNow } from '../clock.ts'
 import { countText, durationText, exactDurationText } from '../duration-text.ts'
 import { useLive } from '../live.ts'
-import { ActionButtons, Cell, Empty, Problem, Table, Text, Time, Waiting } from '../parts.tsx'
+import {
+  ActionButtons,
+  Cell,
+  Empty,
+  PausedBy,
+  Problem,
+  Table,
+  Text,
+  Time,
+  Waiting,
+} from '../parts.tsx'
 import type { RouteParameters } from '../route.ts'
 import { linkTo } from '../route.ts'
 import { may } from '../session.ts'
@@ -98,7 +108,7 @@ function Row({
 
 /** What is in a queue, and for how long. */
 export function QueueCells({
-  queue: { name, states, segments, pausedAt, oldestDueAt },
+  queue,
   isChosen = false,
   figures,
 }: {
@@ -106,6 +116,7 @@ export function QueueCells({
   readonly isChosen?: boolean
   readonly figures: Figures | null
 }) {
+  const { name, states, segments, pausedAt, oldestDueAt } = queue
   return (
     <>
       <Cell of="Queue">
@@ -118,7 +129,7 @@ export function QueueCells({
         {pausedAt !== null && (
           <span class="mark">
             {' '}
-            paused <Time at={pausedAt} />
+            paused <Time at={pausedAt} /> <PausedBy of={queue} />
           </span>
         )}
       </Cell>

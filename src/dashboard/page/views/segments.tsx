@@ -10,7 +10,7 @@ import { serverNow } from '../clock.ts'
 import { countText, durationText } from '../duration-text.ts'
 import { ONCE, useLive } from '../live.ts'
 import { Empty, Problem, State, Text, Waiting } from '../parts.tsx'
-import { line } from '../safe-text.ts'
+import { line, seen } from '../safe-text.ts'
 import { may, seesPayloads } from '../session.ts'
 import { useSize } from '../size.ts'
 import { AttemptsPart } from './attempts.tsx'
@@ -60,7 +60,6 @@ export function SegmentsPart({ job, stage, chosen, onChoose }: SegmentsProps) {
     )
   }
   const isOne = stage.each === null
-  const seen = isOne ? 0 : chosen
   return (
     <div class="segments">
       <StageTitle of={stage} />
@@ -85,7 +84,7 @@ export function SegmentsPart({ job, stage, chosen, onChoose }: SegmentsProps) {
           </div>
         </>
       )}
-      {isOne && seen !== null && <SegmentPart job={job} stage={name} at={seen} isOne />}
+      {isOne && <SegmentPart job={job} stage={name} at={0} isOne />}
     </div>
   )
 }
@@ -356,7 +355,8 @@ function SegmentPart({
   readonly isOne?: boolean
 }) {
   const segment = useSegment(job, stage, at)
-  const key = segment === null ? null : JSON.stringify(segment)
+  // What it emits ends no attempt, and makes nothing else acceptable.
+  const key = segment === null ? null : JSON.stringify({ ...segment, streams: [] })
   const last = useRef<SeenSegment | null>(null)
   const { data, problem } = useLive(
     `${stage} ${at} ${key}`,
@@ -366,7 +366,7 @@ function SegmentPart({
       const [executions, accepted] = await Promise.all([
         // All attempts are in the history, which may be long: it is read only when something happened.
         may('jobs.executions') && segment.attempt > 0
-          ? call('jobs.executions', { ...place, limit: 50 }, ended)
+          ? call('jobs.executions', { ...place, ...newestOf(segment.attempt) }, ended)
           : null,
         may('jobs.actions') ? call('jobs.actions', place, ended) : null,
       ])
@@ -377,7 +377,8 @@ function SegmentPart({
   )
   const shown = data ?? last.current
   if (shown?.segment == null) return problem === null ? <Waiting /> : <Problem problem={problem} />
-  const { effects, streams, state } = shown.segment
+  const { effects, attempt, state } = shown.segment
+  const { streams } = segment ?? shown.segment
   const names = effects.map(({ name }) => name)
   const offered =
     shown.accepted === null
@@ -397,7 +398,7 @@ function SegmentPart({
           .filter(({ action: { operation } }) => may(operation))
           .map(({ label, action: one }) => (
             <button key={label} type="button" class="small" onClick={() => (action.value = one)}>
-              {label}…
+              {seen(label)}…
             </button>
           ))}
       </div>
@@ -410,12 +411,30 @@ function SegmentPart({
         attempts={shown.attempts}
         label={isOne ? 'Attempts at it' : `Attempts at segment ${at}`}
       />
+      {attempt > shown.attempts.length && shown.attempts.length > 0 && (
+        <p class="aside">
+          The newest {countText(shown.attempts.length)} of {countText(attempt)} attempts.
+        </p>
+      )}
       {effects.length > 0 && <EffectList effects={effects} />}
-      {streams.map((name) => (
-        <StreamPart key={name} name={name} job={job} place={{ stage, segment: at }} />
+      {streams.map(({ name, length }) => (
+        <StreamPart
+          key={name}
+          name={name}
+          length={length}
+          job={job}
+          place={{ stage, segment: at }}
+        />
       ))}
     </div>
   )
+}
+
+const MOST_ATTEMPTS = 50
+
+/** A page of them goes on behind the number of an attempt. */
+function newestOf(attempts: number): { readonly after: number; readonly limit: number } {
+  return { after: Math.max(0, attempts - MOST_ATTEMPTS), limit: MOST_ATTEMPTS }
 }
 
 /** As it is now. Null: it is not known yet. */

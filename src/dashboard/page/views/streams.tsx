@@ -11,7 +11,7 @@ import { may, seesPayloads } from '../session.ts'
 
 const SHOWN = 50
 
-/** `length`: how many values there are; left out: it is not known. */
+/** `length`: how many values there are. */
 export function StreamPart({
   job,
   name,
@@ -20,13 +20,13 @@ export function StreamPart({
 }: {
   readonly job: string
   readonly name: string
-  readonly length?: number
+  readonly length: number
   readonly place?: { readonly stage: string; readonly segment: number }
 }) {
   const [asked, setAsked] = useState<number | null>(null)
-  const newest = Math.max(0, (length ?? 0) - SHOWN)
+  const newest = Math.max(0, length - SHOWN)
   const from = asked ?? newest
-  const { data, problem } = useLive(`${name} ${from} ${length ?? ''}`, async (ended) => {
+  const { data, problem } = useLive(`${name} ${from} ${length}`, async (ended) => {
     if (!may('jobs.stream')) return { from, items: [], isEnd: true }
     const page = await call(
       'jobs.stream',
@@ -45,7 +45,7 @@ export function StreamPart({
       <h3>
         <Text text={name} most={100} />{' '}
         <span class="aside">
-          {length === undefined ? '' : `${countText(length)} values`}
+          {countText(length)} values
           {items.length > 0 && from > 0 && `, from ${countText(from)} on`}
         </span>
       </h3>
@@ -77,7 +77,7 @@ export function StreamPart({
             After these
           </button>
         )}
-        {asked !== null && length !== undefined && (
+        {asked !== null && (
           <button type="button" class="small" onClick={() => setAsked(null)}>
             The newest
           </button>

@@ -122,7 +122,7 @@ export const COUNT_STATEMENTS: CountStatements = {
   counts: `
     select coalesce(sum(running), 0)::int8, coalesce(sum(quarantined), 0)::int8 + (
       select count(distinct job) from (
-        select job from work where state = 'DEAD' and stage >= 0 order by job limit $1::int4
+        select job from work where state = 'DEAD' and stage >= 0 order by position, job limit $1::int4
       ) as segments
     ), (
       select coalesce(sum(${COUNT_CELLS.join(' + ')}), 0)::int8 from (${ALL}) as held

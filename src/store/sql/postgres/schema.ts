@@ -190,7 +190,7 @@ export const STEPS: readonly (readonly string[])[] = [
     `create index to_end on work (deadline) where deadline is not null and over_at is null and stage = -1`,
     `create index over on work (type, retain_ms, over_at) where over_at is not null`,
     `create index dead on work (position) where state = 'DEAD'`,
-    `create index dead_segments on work (job) where state = 'DEAD' and stage >= 0`,
+    `create index dead_segments on work (position, job) where state = 'DEAD' and stage >= 0`,
     `create index retried on work (job, stage, due_at)
       where stage >= 0 and state = 'WAITING' and attempt > 0`,
     `create unique index key_held on work (key_held) where key_held is not null`,

@@ -62,6 +62,16 @@ function rowsOf(job: string, condition = '', name = 'w'): string {
   return `cross join lateral (select * from work x where x.job = ${job}${condition} offset 0) ${name}`
 }
 
+/** Jobs with such a task `d`, behind a position. */
+function deadAfter(condition: string, order: string): string {
+  return `
+    select ${loaded}, ${spec} from (
+      select distinct d.position, d.job from work d
+      where ${condition} and d.position > $1::int8 order by ${order} limit $2::int4
+    ) as dead ${rowsOf('dead.job', OWN)}
+    order by w.position`
+}
+
 /** Of the tasks in a queue, as they were added up and as they changed since. */
 function countsOfQueue(queue: string): string {
   const condition = `dimension in ('job', 'segment') and name = '' and queue = ${queue}`
@@ -423,12 +433,9 @@ export const POSTGRES: Statements = {
       select position from events
       where type = 'JobSubmitted' and position > $1::int8 order by position limit $2::int4
     ) as passed`,
-  deadJobsAfter: `
-    select ${loaded}, ${spec} from (
-      select distinct d.position, d.job from work d
-      where d.state = 'DEAD' and d.position > $1::int8 order by d.position limit $2::int4
-    ) as dead ${rowsOf('dead.job', OWN)}
-    order by w.position`,
+  deadJobsAfter: deadAfter(`d.state = 'DEAD'`, 'd.position'),
+  // In the order of an index that has no other tasks.
+  deadPipelinesAfter: deadAfter(`d.state = 'DEAD' and d.stage >= 0`, 'd.position, d.job'),
   lastPosition: `select max(last_position) from work where job = $1::text`,
   jobMark: `select max(position), count(*), sum(version)::int8 from work where job = $1::text`,
   // The size of a record is known without its bytes.

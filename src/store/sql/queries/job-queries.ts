@@ -266,13 +266,15 @@ export class JobQueries {
     const now = await this.now(connection)
     const jobs: QuarantinedJob[] = []
     const isOfHeld = query.heldEffects === true
+    const ofPipelines = query.pipelines === true
+    const { deadJobsAfter, deadPipelinesAfter, heldJobsAfter, jobRows } = this.#sql
+    const sql = isOfHeld ? heldJobsAfter : ofPipelines ? deadPipelinesAfter : deadJobsAfter
     let after = query.after ?? 0
     for (;;) {
-      const { deadJobsAfter, heldJobsAfter } = this.#sql
       const statement =
         query.jobs === undefined
-          ? { sql: isOfHeld ? heldJobsAfter : deadJobsAfter, values: [after, PAGE] }
-          : { sql: this.#sql.jobRows, rows: query.jobs.map((id) => [id]) }
+          ? { sql, values: [after, PAGE] }
+          : { sql: jobRows, rows: query.jobs.map((id) => [id]) }
       const [result] = await connection.run([statement])
       const found = await this.withTallies(connection, result?.rows ?? [])
       for (const { job, tallies } of inOrder(found, query.jobs)) {
@@ -280,7 +282,8 @@ export class JobQueries {
         const isMeant = isOfHeld
           ? hasHeldEffects(job, tallies)
           : jobState(job, tallies, now) === 'QUARANTINED'
-        if (!isMeant || !matches(job.spec, job.task, query)) continue
+        if (!isMeant || (ofPipelines && job.task !== null)) continue
+        if (!matches(job.spec, job.task, query)) continue
         const one = isOfHeld
           ? described(job, await this.#heldTasks(connection, job))
           : quarantinedJob(job, await this.#failedTasks(connection, job), tallies)

@@ -94,7 +94,8 @@ export const COUNT_STATEMENTS: CountStatements = {
   counts: `
     select coalesce(sum(running), 0), coalesce(sum(quarantined), 0) + (
       select count(distinct job) from (
-        select job from work where state = 'DEAD' and stage >= 0 order by job limit ?1
+        select job from work indexed by dead_segments
+        where state = 'DEAD' and stage >= 0 order by position, job limit ?1
       )
     ), (
       select coalesce(sum(${COUNT_CELLS.join(' + ')}), 0) from counts where dimension = 'held'

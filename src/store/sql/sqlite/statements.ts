@@ -45,6 +45,16 @@ const event = EVENT_COLUMNS.join(', ')
 const tallySums = TALLY_COUNTS.map((count) => `sum(x.${count}) as ${count}`).join(', ')
 const limits = 'select key, held, full_at from limits where key = ?'
 
+/** Jobs with such a task, behind a position. */
+function deadAfter(condition: string, index = ''): string {
+  return `
+    select ${loaded}, ${spec} from (
+      select distinct position, job from work${index} where ${condition} and position > ?
+      order by position limit ?
+    ) as dead join work w on w.job = dead.job and w.stage = -1 and w.segment = 0
+    order by w.position`
+}
+
 /** Goes from channel to channel by the index, however many tasks wait in each. */
 const UNPARK = `
     update work set parked = null where rowid in (
@@ -245,12 +255,9 @@ export const SQLITE: Statements = {
       select position from events
       where type = 'JobSubmitted' and position > ? order by position limit ?
     )`,
-  deadJobsAfter: `
-    select ${loaded}, ${spec} from (
-      select distinct position, job from work where state = 'DEAD' and position > ?
-      order by position limit ?
-    ) as dead join work w on w.job = dead.job and w.stage = -1 and w.segment = 0
-    order by w.position`,
+  deadJobsAfter: deadAfter(`state = 'DEAD'`),
+  // By its index: without figures of the tables, the one of all tasks that are DEAD is taken.
+  deadPipelinesAfter: deadAfter(`state = 'DEAD' and stage >= 0`, ' indexed by dead_segments'),
   lastPosition: 'select max(last_position) from work where job = ?',
   jobMark: 'select max(position), count(*), sum(version) from work where job = ?',
   segmentsAfter: `
