@@ -110,7 +110,7 @@ async function news(
   try {
     const first = hub.since(since)
     if (first.news.length > 0 || waitMs === 0) return { ...first, ...asked() }
-    await hub.wait(waitMs, poll === null ? [signal] : [signal, poll.isAsked])
+    await hub.wait(waitMs, poll === null || !seesAsked ? [signal] : [signal, poll.isAsked])
     return { ...hub.since(since), ...asked() }
   } finally {
     poll?.end()
