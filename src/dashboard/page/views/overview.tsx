@@ -119,11 +119,11 @@ export function OverviewView({ parameters }: { readonly parameters: RouteParamet
       </section>
       {may('figures') && <OverTime range={range} figures={figures} />}
       <div class="halves">
-        {queues !== null && <Queues queues={queues} figures={figures} />}
         <div>
-          {workers !== null && <Workers workers={workers} />}
+          {queues !== null && <Queues queues={queues} figures={figures} />}
           <Checks health={health} metrics={metrics} />
         </div>
+        {workers !== null && <Workers workers={workers} />}
       </div>
       {metrics !== null && <Times traffic={metrics.traffic} />}
     </>
