@@ -2,6 +2,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import {
+  carriedFault,
   exactPart,
   ExactNumber,
   inexactFault,
@@ -41,6 +42,21 @@ describe('a number that would be changed', () => {
     const fault = inexactFault(json, 'The body')
     expect(fault).toContain(says)
     expect(fault).toMatch(/^The body has .*: write it as a text, "\d/)
+  })
+
+  it('is refused wherever it stands behind a text of millions of characters', () => {
+    const long = JSON.stringify('x'.repeat(12_000_000))
+    expect(inexactFault(`{"a":${long},"b":${LARGE}}`, 'The body')).toContain('at `b`')
+    expect(readExactly(`[${long},${LARGE}]`)).toHaveProperty('1', new ExactNumber(LARGE))
+  })
+
+  it('is looked for in what was made of many of them in time that goes with their length', () => {
+    const read = `[${Array.from({ length: 2_000 }, () => LARGE).join(',')}]`
+    const made = `[${'7,'.repeat(20_000)}7]`
+    const began = performance.now()
+    expect(carriedFault(read, made, 'It')).toBe(null)
+    expect(performance.now() - began).toBeLessThan(2_000)
+    expect(carriedFault(read, `{"id":"9007199254740992"}`, 'It')).toContain('at `[0]`')
   })
 
   it('is in no other text', () => {

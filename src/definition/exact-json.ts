@@ -4,6 +4,7 @@
  */
 import type { InexactNumber } from '../kernel/index.ts'
 import { inexactNumber } from '../kernel/index.ts'
+import { endOfText } from '../kernel/inexact-number.ts'
 
 /**
  * Of fields that were parsed: the texts, as they are recorded, of those in which JavaScript changed a number. It stands beside
@@ -48,8 +49,10 @@ export function inexactFault(json: string, what: string): string | null {
 
 /** Why what was made of `read`, as JavaScript reads it, is not taken: a number that reading changed is still in it. */
 export function carriedFault(read: string, made: string, what: string): string | null {
+  let values: ReadonlySet<string> | null = null
   for (let one = inexactNumber(read); one !== null; one = inexactNumber(read, endOf(one))) {
-    if (valuesIn(made).includes(one.becomes)) return inexactWords(read, one, what)
+    values ??= valuesIn(made)
+    if (values.has(one.becomes)) return inexactWords(read, one, what)
   }
   return null
 }
@@ -59,8 +62,8 @@ function endOf({ at, text }: InexactNumber): number {
 }
 
 /** Numbers, and texts without their quotes: one may have been made of a number. */
-function valuesIn(json: string): readonly string[] {
-  return [...json.matchAll(TOKEN)].map(([token]) => token.replaceAll('"', ''))
+function valuesIn(json: string): ReadonlySet<string> {
+  return new Set(Array.from(tokensOf(json), ({ token }) => token.replaceAll('"', '')))
 }
 
 /** What is said of one that was found in JSON. */
@@ -82,16 +85,34 @@ function shortened(text: string): string {
   return text.length > MOST_DIGITS ? `${text.slice(0, MOST_DIGITS)}…` : text
 }
 
+interface JsonToken {
+  readonly token: string
+  /** Where it begins. */
+  readonly at: number
+}
+
+/** Of what JSON is made of: where a text begins, or all of another. */
+const TOKEN = /"|[-+.\w]+|[{}[\],:]/g
+
 /** What JSON is made of, spaces left out. */
-const TOKEN = /"(?:[^"\\]|\\.)*"|[-+.\w]+|[{}[\],:]/g
+function* tokensOf(json: string): Generator<JsonToken, void> {
+  const tokens = new RegExp(TOKEN)
+  for (let one = tokens.exec(json); one !== null; one = tokens.exec(json)) {
+    const at = one.index
+    // A regular expression keeps a place for each character of a text, and has not room for millions.
+    if (one[0] === '"') tokens.lastIndex = endOfText(json, at) + 1
+    yield { token: json.slice(at, tokens.lastIndex), at }
+  }
+}
+
 const MOST_PATH = 200
 
 /** Of the value that begins there: 'input.ids[3]'. */
 function pathAt(json: string, at: number): string {
   const levels: (string | number)[] = []
   let last = ''
-  for (const { 0: token, index } of json.matchAll(TOKEN)) {
-    if (index >= at) break
+  for (const { token, at: begin } of tokensOf(json)) {
+    if (begin >= at) break
     if (token === '{') levels.push('')
     else if (token === '[') levels.push(0)
     else if (token === '}' || token === ']') levels.pop()
@@ -114,7 +135,7 @@ export function prettyJson(json: string): string {
   let depth = 0
   let before = ''
   const newLine = (): string => `\n${'  '.repeat(Math.min(depth, DEEPEST_INDENT))}`
-  for (const [token] of json.matchAll(TOKEN)) {
+  for (const { token } of tokensOf(json)) {
     const isEnd = token === '}' || token === ']'
     const isEmpty = isEnd && (before === '{' || before === '[')
     if (isEnd) depth -= 1
@@ -141,21 +162,23 @@ export class ExactNumber {
   }
 }
 
-/** Texts that are no keys. */
-const TEXT_OR_NUMBER = /"(?:[^"\\]|\\.)*"(\s*:)?|-?\d[-+.\deE]*/g
-
 /** As `JSON.parse` reads it, with an `ExactNumber` for each number that it would change. */
 export function readExactly(json: string): unknown {
-  // Each text begins with a letter for what it stands for.
-  const marked = json.replaceAll(TEXT_OR_NUMBER, (token: string, colon: string | undefined) => {
-    if (colon !== undefined) return token
-    if (token.startsWith('"')) return `"t${token.slice(1)}`
-    return inexactNumber(token) === null ? token : `"n${token}"`
-  })
-  return JSON.parse(marked, (_, value: unknown) => {
+  // Each text that is no key begins with a letter for what it stands for.
+  const parts: string[] = []
+  for (const { token } of tokensOf(json)) {
+    if (token === ':') parts.push(`"${(parts.pop() as string).slice(2)}`)
+    parts.push(markedToken(token))
+  }
+  return JSON.parse(parts.join(''), (_, value: unknown) => {
     if (typeof value !== 'string') return value
     return value.startsWith('n') ? new ExactNumber(value.slice(1)) : value.slice(1)
   }) as unknown
+}
+
+function markedToken(token: string): string {
+  if (token.startsWith('"')) return `"t${token.slice(1)}`
+  return inexactNumber(token) === null ? token : `"n${token}"`
 }
 
 /** What `readExactly` read, as JSON again. */

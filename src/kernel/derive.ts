@@ -15,6 +15,7 @@ import type {
   LeaseEnd,
   StageState,
   Task,
+  Waiting,
 } from './model.ts'
 import { NOT_OPENED, segmentsOf, stageIndex, stagesOf } from './model.ts'
 import { isSuspended } from './waits.ts'
@@ -190,8 +191,13 @@ export function jobState(job: Job, tallies: Tallies, now: number): JobState {
   return job.task === null ? pipelineState(job, tallies, now) : plainState(job, job.task, now)
 }
 
+/** What says in which state the job of a task is. */
+export interface TaskStanding extends Pick<Task, 'state' | 'attempt' | 'dueAt'> {
+  readonly waiting: Pick<Waiting, 'suspended'> | null
+}
+
 /** Of a plain job; of a segment, as if it were one. */
-export function plainState(job: Pick<Job, 'held'>, task: Task, now: number): JobState {
+export function plainState(job: Pick<Job, 'held'>, task: TaskStanding, now: number): JobState {
   switch (task.state) {
     case 'COMPLETED':
       return 'SUCCEEDED'

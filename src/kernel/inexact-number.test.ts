@@ -29,9 +29,21 @@ const EXACT = [
   '9007199254740993.5',
   '1e22',
   '1e-400',
+  '1e0000000000000001',
+  '1.5e0000000000000001',
   '1.7976931348623157E308',
   `${'9'.repeat(305)}.5`,
 ]
+
+function million(text: string): string {
+  return text.repeat(Math.ceil(1_000_000 / text.length))
+}
+
+function msOf(act: () => unknown): number {
+  const began = performance.now()
+  act()
+  return performance.now() - began
+}
 
 describe('a number that JavaScript reads as another', () => {
   it.each(INEXACT)('is %s, which becomes %s', (text, becomes) => {
@@ -83,6 +95,15 @@ describe('a number that JavaScript reads as another', () => {
       }),
     )
   })
+
+  it.each(['1e', '1.1e', '1e1e', '1111111111111111-', '1e1+', '"\\\\\\"'])(
+    'is not looked for again and again in a text of nothing but %s',
+    (part) => {
+      const [plain, hostile] = [million('7,'), million(part)]
+      const usualMs = msOf(() => scanJson(plain))
+      expect(msOf(() => scanJson(hostile))).toBeLessThan(50 * usualMs + 500)
+    },
+  )
 
   it('is found beside how deep lists and objects are within each other', () => {
     expect(scanJson('7')).toEqual({ inexact: null, depth: 0 })

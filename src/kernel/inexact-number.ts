@@ -26,7 +26,7 @@ export interface JsonScan {
 const QUOTE = 0x22
 const BACKSLASH = 0x5c
 const MINUS = 0x2d
-const NUMBER = /[-+.\deE]+/y
+const NUMBER = /-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?/y
 const WHOLE = /^-?\d+$/
 /** Whole numbers with fewer digits are exact. */
 const LEAST_DIGITS = 16
@@ -41,18 +41,16 @@ export function scanJson(json: string, from = 0): JsonScan {
     if (code === QUOTE) i = endOfText(json, i)
     else if (code >= 0x30 && code <= 0x39) {
       const end = endOfDigits(json, i)
+      const isFraction = json.charCodeAt(end) === 0x2e
+      const last = isFraction ? endOfDigits(json, end + 1) : end
       const digits = end - i
-      const next = json.charCodeAt(end)
-      if (next !== 0x2e && next !== 0x65 && next !== 0x45) {
-        const inexact = digits < LEAST_DIGITS ? null : inexactAt(json, i)
+      const isSmall = digits < (isFraction ? MOST_DIGITS : LEAST_DIGITS)
+      if (isSmall && (json.charCodeAt(last) | 0x20) !== 0x65) i = last - 1
+      else {
+        const inexact = inexactAt(json, i)
         if (inexact !== null) return { inexact, depth: deepest }
-        i = end - 1
-      } else {
-        const last = next === 0x2e ? endOfDigits(json, end + 1) : end
-        const isSmall = digits < MOST_DIGITS && (json.charCodeAt(last) | 0x20) !== 0x65
-        const inexact = isSmall ? null : inexactAt(json, i)
-        if (inexact !== null) return { inexact, depth: deepest }
-        i = last - 1
+        // Behind all of the number: what is looked at again for each number makes a hostile text take for ever.
+        i = NUMBER.lastIndex - 1
       }
     } else if (code === 0x5b || code === 0x7b) {
       depth += 1
@@ -78,8 +76,8 @@ export function withTextsForInexact(json: string): string {
   return text + json.slice(from)
 }
 
-/** Where the text ends that begins at a place; the end of all, if it does not. */
-function endOfText(json: string, from: number): number {
+/** Where the text ends that begins at a place: its second quote; the end of all, if it does not. */
+export function endOfText(json: string, from: number): number {
   const first = json.indexOf('"', from + 1)
   if (first === -1) return json.length
   if (!isEscaped(json, first)) return first
@@ -106,7 +104,7 @@ function endOfDigits(json: string, from: number): number {
   }
 }
 
-/** `at`: of its first digit. */
+/** `at`: of its first digit. Leaves `NUMBER` behind the number. */
 function inexactAt(json: string, at: number): InexactNumber | null {
   const begin = json.charCodeAt(at - 1) === MINUS ? at - 1 : at
   NUMBER.lastIndex = begin

@@ -20,8 +20,12 @@ import type {
 import { NEVER_DUE } from './model.ts'
 
 /** The task waits in a suspension: it holds no lease, and its next grant goes on from its record. */
-export function isSuspended(task: Task): boolean {
-  return task.waiting !== null && task.waiting.suspended !== null
+export function isSuspended({
+  waiting,
+}: {
+  readonly waiting: Pick<Waiting, 'suspended'> | null
+}): boolean {
+  return waiting !== null && waiting.suspended !== null
 }
 
 export function findWait(task: Task, name: string): Wait | undefined {

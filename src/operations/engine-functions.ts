@@ -108,7 +108,9 @@ async function pastEntries(
     const job = 'job' in entry ? entry.job : null
     return { position, at: new Date(entry.at), type: entry.type, job, by }
   })
-  return { entries }
+  const next = (newest ? (found[0]?.position ?? 0) - 1 : found.at(-1)?.position) ?? 0
+  const isMore = found.length === limit && next > 0 && (newest ? next > after : next < through)
+  return { entries, next: isMore ? next : null }
 }
 
 /** `queue` of a reschedule is another one than that of the filter. */

@@ -113,6 +113,16 @@ describe('the catalogue', () => {
     expect(ids.toSorted()).toEqual(ALL.map(({ name }) => name).toSorted())
     expect(() => JSON.stringify(openApiDocument('1.0.0'))).not.toThrow()
   })
+
+  it.each([
+    ['/v1/openapi.json', '', '/v1/jobs'],
+    ['/ops/pawl/v1/openapi.json', '', '/ops/pawl/v1/jobs'],
+    ['/ops/pawl/v1/openapi.json', '/ops/pawl', '/ops/pawl/v1/jobs'],
+  ])('is an OpenAPI document at %s, whose operations are beside it', (at, base, path) => {
+    const { servers } = openApiDocument('1.0.0', base) as { servers: { url: string }[] }
+    const server = new URL(servers[0]?.url ?? '', `http://localhost${at}`)
+    expect(`${server.pathname.replace(/\/$/, '')}/v1/jobs`).toBe(path)
+  })
 })
 
 describe('a path', () => {

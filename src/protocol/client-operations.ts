@@ -170,7 +170,7 @@ const OTHER_OPERATIONS = {
     roles: ['read', 'operate'],
     scope: 'own',
     command: { words: 'at entries', summary: 'List entries of the log' },
-    says: 'What was written to the log behind a position and up to one, where no entry has to stand: when, what, about which job, and by whom. The first of them, or, with `newest`, the last; oldest first.',
+    says: 'What was written to the log behind a position and up to one, where no entry has to stand: when, what, about which job, and by whom. The first of them, or, with `newest`, the last; oldest first. On PostgreSQL the first end where an earlier one may still come: ask again behind the last.',
     input: object(
       {},
       {
@@ -194,6 +194,10 @@ const OTHER_OPERATIONS = {
         }),
         MOST_PER_PAGE,
       ),
+      next: about(
+        'Give it as `after`, or, with `newest`, as `through` to go on; null: there is no more.',
+        nullable(whole(0)),
+      ),
     }),
     errors: [],
     example: {
@@ -202,6 +206,7 @@ const OTHER_OPERATIONS = {
         entries: [
           { position: 12, at: EXAMPLE_DATE, type: 'JobSubmitted', job: EXAMPLE_JOB, by: null },
         ],
+        next: 11,
       },
     },
   }),

@@ -14,7 +14,7 @@ export type { CommandTerms, Operation, OperationKind, Role, ScopeRule } from './
 export { pathParameters, ROLES } from './operation.ts'
 export type { LinkTerms } from './link-terms.ts'
 export { LINK_PREFIX, linkTermsIn, partsOfLink, writtenLinkTerms } from './link-terms.ts'
-export { LONGEST_POLL_WAIT_MS, MOST_COMMANDS_PER_REQUEST } from './parts.ts'
+export { LONGEST_POLL_WAIT_MS, MOST_COMMANDS_PER_REQUEST, MOST_PER_PAGE } from './parts.ts'
 export type { ProblemDetails, ServerProblem } from './problems.ts'
 export {
   PROBLEM_TYPE,

@@ -9,7 +9,7 @@ import type { JsonSchema } from './schema.ts'
 
 const PROBLEM_SCHEMA = { $ref: '#/components/schemas/Problem' }
 
-/** `base`: where it is mounted, such as '/pawl'. */
+/** `base`: where it is mounted, such as '/pawl'; empty: at what is above `v1/openapi.json`, wherever a framework has that. */
 export function openApiDocument(version: string, base = ''): object {
   const paths: Record<string, Record<string, object>> = {}
   for (const operation of Object.values(OPERATIONS)) {
@@ -24,7 +24,7 @@ export function openApiDocument(version: string, base = ''): object {
       description: 'A durable job engine.',
       license: { name: 'MIT' },
     },
-    servers: [{ url: base === '' ? '/' : base }],
+    servers: [{ url: base === '' ? '..' : base }],
     security: [{ token: [] }],
     paths,
     components: {

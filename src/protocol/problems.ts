@@ -45,11 +45,10 @@ export const SERVER_PROBLEMS = {
   UnsupportedMediaType: refusal(415, 'The body is not called application/json.'),
   TooManyOpen: { status: 429, kind: 'retryable', says: 'Too many polls or streams are open.' },
   HeadersTooLarge: refusal(431, 'The headers are larger than the server takes.'),
-  BodyTaken: {
-    status: 500,
-    kind: 'bug',
-    says: 'The program that mounts the server has read the body before the server could.',
-  },
+  BodyTaken: refusal(
+    500,
+    'The program that mounts the server has read the body before the server could.',
+  ),
   NotReady: { status: 503, kind: 'retryable', says: 'The store does not answer.' },
   InternalError: { status: 500, kind: 'bug', says: 'The server failed: its log says why.' },
 } as const satisfies Readonly<Record<string, ProblemTerms>>

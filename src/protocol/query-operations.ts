@@ -205,7 +205,7 @@ export const QUERY_OPERATIONS = {
     example: [{ ...ASKED, limit: 10 }, []],
   }),
   'query.entries': query('entries', {
-    says: 'Entries of the whole log behind a position and up to one, where no entry has to stand: the first, or the newest of them.',
+    says: 'Entries of the whole log behind a position and up to one, where no entry has to stand: the first, or the newest of them. On PostgreSQL the first end where an earlier one may still come.',
     roles: READ,
     scope: 'none',
     answer: 'PositionedEntry[]',

@@ -47,6 +47,13 @@ const HEADERS = {
   'x-content-type-options': 'nosniff',
 }
 
+/** Nothing between keeps events back: no proxy, and no program that compresses answers. */
+const STREAM_HEADERS = {
+  'cache-control': 'no-store, no-transform',
+  'content-type': 'text/event-stream',
+  'x-accel-buffering': 'no',
+}
+
 export function createHandler(pawl: Pawl, options: RequestHandlerOptions = {}): RequestHandler {
   const answerTo = answersOf(pawl, handlerTerms(options))
   const handler = async (request: Request): Promise<Response> => {
@@ -175,7 +182,7 @@ async function answer(
   }
   try {
     const output = async (): Promise<unknown> => {
-      return permit.answer(await call(operation.name, context, input))
+      return permit.answer(input, (one) => call(operation.name, context, one))
     }
     if (operation.kind === 'text') {
       const type = { 'content-type': PROMETHEUS_TYPE }
@@ -283,7 +290,7 @@ async function eventsResponse(
     const stream = await eventsOf(name, permit, context, input, lastEventId, () => open.leave())
     return {
       status: 200,
-      headers: { ...headers, 'content-type': 'text/event-stream', 'x-accel-buffering': 'no' },
+      headers: { ...headers, ...STREAM_HEADERS },
       body: stream,
     }
   } catch (error) {

@@ -9,7 +9,7 @@ import type { Command } from '../kernel/index.ts'
 import { commandFields, unknownField } from '../kernel/index.ts'
 import type { CallName, EventsName, OperationContext } from '../operations/index.ts'
 import { isCall, runOperation } from '../operations/index.ts'
-import type { OperationInput, OperationName } from '../protocol/index.ts'
+import type { Operation, OperationInput, OperationName } from '../protocol/index.ts'
 import { openApiDocument, OPERATIONS, rolesForCommand } from '../protocol/index.ts'
 import type { Claimed, Query, QueryKind } from '../store/index.ts'
 import { nowUs } from '../store/clock.ts'
@@ -20,6 +20,7 @@ import type { OnDemandMeter } from './on-demand-meter.ts'
 import type { OpenRequests } from './open-requests.ts'
 import type { FigureSampler } from './figures/figure-sampler.ts'
 import type { RemoteSessions } from './remote-sessions.ts'
+import { hasView } from './redaction.ts'
 import { isHeldBy } from './scopes.ts'
 import type { SharedAnswers } from './shared-answers.ts'
 import type { Caller } from './tokens.ts'
@@ -93,21 +94,23 @@ async function claim(
     const leftMs = until - nowUs() / 1_000
     if (claimed.length > 0 || leftMs <= 0 || signal.aborted) return { claimed }
     // Many that wait must not keep the store busy with claims that find nothing.
-    await hub.wait(Math.min(leftMs, Math.max(againMs, openRequests.count)), signal)
+    await hub.wait(Math.min(leftMs, Math.max(againMs, openRequests.count)), [signal])
     if (signal.aborted) return { claimed: [] }
   }
 }
 
 async function news(
-  { hub, sessions, signal }: CallContext,
+  { hub, sessions, signal, caller }: CallContext,
   { since, waitMs = 0, session }: OperationInput<'store.news'>,
 ): Promise<unknown> {
   const poll = session === undefined ? null : sessions.polls(session)
-  const asked = (): object => (session === undefined ? {} : { asked: sessions.asked(session) })
+  // Each is a text, with the reason of a person in it.
+  const seesAsked = session !== undefined && caller.seesPayloads
+  const asked = (): object => (seesAsked ? { asked: sessions.asked(session) } : {})
   try {
     const first = hub.since(since)
     if (first.news.length > 0 || waitMs === 0) return { ...first, ...asked() }
-    await hub.wait(waitMs, poll === null ? signal : AbortSignal.any([signal, poll.isAsked]))
+    await hub.wait(waitMs, poll === null || !seesAsked ? [signal] : [signal, poll.isAsked])
     return { ...hub.since(since), ...asked() }
   } finally {
     poll?.end()
@@ -179,6 +182,11 @@ const OF_STORE: Pick<Handlers, Extract<Answering, `store.${string}` | `presence.
   }),
 }
 
+/** Beyond its roles: what a token that is held to some jobs, or sees no payloads, is not refused. */
+function isWithin({ scope, seesPayloads }: Caller, operation: Operation): boolean {
+  return (scope === null || isHeldBy(scope, operation)) && (seesPayloads || hasView(operation))
+}
+
 function listOrNull(names: ReadonlySet<string> | null | undefined): readonly string[] | null {
   return names == null ? null : [...names]
 }
@@ -204,9 +212,7 @@ const OF_SERVER: Pick<
     types: listOrNull(caller.scope?.types),
     queues: listOrNull(caller.scope?.queues),
     operations: Object.values(OPERATIONS)
-      .filter(
-        (one) => mayCall(caller, one) && (caller.scope === null || isHeldBy(caller.scope, one)),
-      )
+      .filter((one) => mayCall(caller, one) && isWithin(caller, one))
       .map(({ name }) => name),
   }),
   openapi: async ({ terms }) => openApiDocument(PAWL_VERSION, terms.path),

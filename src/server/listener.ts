@@ -114,6 +114,8 @@ export async function serveRequest(
   // An error of a connection is its end, and nothing else.
   outgoing.on('error', end)
   incoming.on('error', end)
+  // A framework may have taken its time: of a caller that left meanwhile, 'close' does not come again.
+  if (outgoing.destroyed) gone.abort()
   const call = callOf(incoming, gone.signal)
   const answer = call instanceof RequestRefused ? problemAnswer(call, {}) : await handler(call)
   await writeAnswer(incoming, outgoing, answer, stuckMs)
@@ -164,7 +166,8 @@ export async function writeAnswer(
   if (isCut) outgoing.setHeader('connection', 'close')
   if (body instanceof ReadableStream) await stream(outgoing, body, stuckMs)
   else {
-    outgoing.setHeader('content-length', Buffer.byteLength(body))
+    // Of what a 304 does not send, the length would be that of what is not sent.
+    if (status !== 304) outgoing.setHeader('content-length', Buffer.byteLength(body))
     outgoing.end(body)
     cutIfStuck(outgoing, stuckMs)
   }
@@ -187,6 +190,8 @@ async function stream(
     }
   } finally {
     outgoing.end()
+    // AFTER the last of a stream that is over, this does nothing.
+    reader.cancel().catch(() => undefined)
   }
 }
 

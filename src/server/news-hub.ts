@@ -38,19 +38,22 @@ export class NewsHub {
     return { cursor: `${this.#name}.${this.#count}`, news: NEWS_KINDS.filter(isNew) }
   }
 
-  /** Resolved with the next news, or when the time is over, or by the signal. */
-  wait(ms: number, signal: AbortSignal): Promise<void> {
+  /**
+   * Resolved with the next news, or when the time is over, or by one of the signals. Some of them live for long: of a wait
+   * that is over, nothing stays in them.
+   */
+  wait(ms: number, signals: readonly AbortSignal[]): Promise<void> {
     return new Promise((resolve) => {
       const end = (): void => {
         stop()
         this.#waiting.delete(end)
-        signal.removeEventListener('abort', end)
+        for (const signal of signals) signal.removeEventListener('abort', end)
         resolve()
       }
       const stop = afterMs(ms, end)
       this.#waiting.add(end)
-      signal.addEventListener('abort', end)
-      if (signal.aborted) end()
+      for (const signal of signals) signal.addEventListener('abort', end)
+      if (signals.some(({ aborted }) => aborted)) end()
     })
   }
 

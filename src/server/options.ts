@@ -24,7 +24,7 @@ export interface HandlerLimits {
   readonly openPerToken?: number
   /** How long a request may take to arrive, in milliseconds; its head, 10 s at most. Only of `serve`. Default 30 s. */
   readonly requestMs?: number
-  /** How long an answer or a stream may be stuck because its caller takes nothing of it: then it is cut. Only of `serve`. Default 30 s. */
+  /** How long an answer or a stream may be stuck because its caller takes nothing of it: then it is cut. Not of `createHandler`. Default 30 s. */
   readonly stuckMs?: number
 }
 

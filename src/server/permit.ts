@@ -9,7 +9,7 @@ import { RequestRefused } from './errors.ts'
 import type { ServerParts } from './handlers.ts'
 import type { MessageLink } from './message-links.ts'
 import { assertHasView, eventWithoutPayloads, withoutPayloads } from './redaction.ts'
-import type { HeldInput } from './scopes.ts'
+import type { HeldInput, RunOperation } from './scopes.ts'
 import { ScopeGuard } from './scopes.ts'
 import type { Caller } from './tokens.ts'
 
@@ -36,8 +36,10 @@ export class Permit {
     return this.#guard === null ? input : this.#guard.admit(this.#operation, input)
   }
 
-  async answer(output: unknown): Promise<unknown> {
-    const held = this.#guard === null ? output : await this.#guard.answer(this.#operation, output)
+  /** `run`: the operation. It is run again where little of what it answers is for the caller. */
+  async answer(input: HeldInput, run: RunOperation): Promise<unknown> {
+    const guard = this.#guard
+    const held = await (guard === null ? run(input) : guard.answer(this.#operation, input, run))
     return this.#caller.seesPayloads ? held : withoutPayloads(held)
   }
 

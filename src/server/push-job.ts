@@ -154,9 +154,14 @@ async function answerIn(response: Response): Promise<PushAnswer> {
   }
   const [text, answer] = parsedAnswer(Buffer.concat(chunks))
   if (typeof answer !== 'object' || answer === null) return {}
-  const fault = inexactFault(text, 'The answer')
+  // Of any other answer nothing is kept but words.
+  const fault = hasOutput(response.status, answer) ? inexactFault(text, 'The answer') : null
   if (fault !== null) throw pushFailed(fault, 'InexactNumber')
   return answer
+}
+
+function hasOutput(status: number, answer: PushAnswer): boolean {
+  return status === 200 && Object.hasOwn(answer, 'output')
 }
 
 /** Null: it is no JSON. */
@@ -170,7 +175,7 @@ function parsedAnswer(bytes: Uint8Array): readonly [text: string, answer: unknow
 }
 
 function outputOf(status: number, headers: Headers, answer: PushAnswer): unknown {
-  if (status === 200 && Object.hasOwn(answer, 'output')) return answer.output
+  if (hasOutput(status, answer)) return answer.output
   const code = typeof answer.code === 'string' ? answer.code : `Http${status}`
   const said = typeof answer.message === 'string' ? answer.message : `It answered ${status}.`
   if (status === 422) throw new TerminalError(said, { code })

@@ -27,12 +27,19 @@ const OWN_WORDS = new Set([
   'next',
 ])
 
-/** Records of a store are read by engines, which need them whole. */
-export function assertHasView({ name }: Operation): void {
-  if (!/^(?:query|store\.at)\./.test(name)) return
+/** Records of a store, and what processes and handlers say as one text, are read by engines, which need them whole. */
+const AS_IT_IS = /^(?:query|store\.at)\.|^presence\.(?:heard|report)$/
+
+/** Whether payloads can be left out of its answer. */
+export function hasView({ name }: Pick<Operation, 'name'>): boolean {
+  return !AS_IT_IS.test(name)
+}
+
+export function assertHasView(operation: Operation): void {
+  if (hasView(operation)) return
   throw new RequestRefused(
     'Forbidden',
-    `${name} answers with records as they are, and this token sees no payloads: ask jobs.*, past.* and counts.`,
+    `${operation.name} answers with what is recorded as it is, and this token sees no payloads: ask jobs.*, past.*, workers.list and counts.`,
   )
 }
 

@@ -26,12 +26,12 @@ interface RemoteSession {
   polls: number
   /** Of its workers, by their names. */
   readonly asked: Map<string, string>
-  /** Ends the polls that are open: something is asked. */
+  /** Ends the polls that are open: something is asked, and the session was not told of it yet. */
   tell: AbortController
 }
 
 export interface OpenPoll {
-  /** Aborted once something is asked of a worker of the session. */
+  /** Aborted while something is asked of a worker of the session that no answer has told it. */
   readonly isAsked: AbortSignal
   end(): void
 }
@@ -87,13 +87,15 @@ export class RemoteSessions implements RemoteProcesses {
     if (known === undefined) return false
     known.asked.set(worker, text)
     known.tell.abort()
-    known.tell = new AbortController()
     return true
   }
 
+  /** For an answer to the session, which is told by it. Between two polls none is open: the next one ends at once. */
   asked(session: string): readonly { readonly worker: string; readonly text: string }[] {
-    const asked = this.#sessions.get(session)?.asked ?? []
-    return [...asked].map(([worker, text]) => ({ worker, text }))
+    const known = this.#sessions.get(session)
+    if (known === undefined) return []
+    if (known.tell.signal.aborted) known.tell = new AbortController()
+    return [...known.asked].map(([worker, text]) => ({ worker, text }))
   }
 
   leave(session: string): void {

@@ -53,10 +53,10 @@ function queryOf({ input }: Operation, url: URL): Record<string, unknown> {
   return given
 }
 
-/** `URLSearchParams` would replace what is none. */
+/** `URLSearchParams` would replace what is none. A `%` without two digits behind it stands for itself. */
 function isText(encoded: string): boolean {
   try {
-    decodeURIComponent(encoded)
+    decodeURIComponent(encoded.replaceAll(/%(?![\da-f]{2})/gi, '%25'))
     return true
   } catch {
     return false

@@ -10,6 +10,7 @@ import { UnknownJob } from '../engine/index.ts'
 import type { Entry, JobSpec } from '../kernel/index.ts'
 import type { OperationEvent } from '../operations/index.ts'
 import type { Operation, OperationInput } from '../protocol/index.ts'
+import { MOST_PER_PAGE } from '../protocol/index.ts'
 import type { JobReport, Store } from '../store/index.ts'
 import { RequestRefused } from './errors.ts'
 
@@ -21,6 +22,8 @@ export interface Scope {
 
 export type HeldInput = Readonly<Record<string, unknown>>
 
+export type RunOperation = (input: HeldInput) => Promise<unknown>
+
 export interface ScopeParts {
   readonly store: Store
   /** By the name of a type; null: none is known. */
@@ -29,6 +32,8 @@ export interface ScopeParts {
 
 /** Jobs of a stream of entries whose scope is remembered. */
 const MOST_REMEMBERED = 10_000
+/** Pages of entries that are read for one answer, if those of the scope are rare. */
+const MOST_PAGES = 10
 
 /** Whether an operation can be held to a scope at all: some are about all jobs, or do not go by what the scope names. */
 export function isHeldBy({ types, queues }: Scope, { scope, input }: Operation): boolean {
@@ -83,7 +88,9 @@ export class ScopeGuard {
   }
 
   /** The answer without what is not in the scope. */
-  async answer(operation: Operation, output: unknown): Promise<unknown> {
+  async answer(operation: Operation, input: HeldInput, run: RunOperation): Promise<unknown> {
+    if (operation.name === 'past.entries') return this.#ownEntries(input, run)
+    const output = await run(input)
     switch (operation.name) {
       case 'store.claim': {
         // A request number of another worker's would be answered with what that one holds.
@@ -93,15 +100,6 @@ export class ScopeGuard {
       case 'query.ended': {
         const { answer } = output as { answer: { job: string }[] }
         return { answer: await this.#onlyJobs(answer) }
-      }
-      case 'past.entries': {
-        const { entries } = output as { entries: { job: string | null }[] }
-        const own: unknown[] = []
-        // One after the other: many are about the same job.
-        for (const one of entries) {
-          if (one.job !== null && (await this.#hasJob(one.job)) === true) own.push(one)
-        }
-        return { entries: own }
       }
       case 'presence.heard':
         return { processes: [] }
@@ -122,6 +120,34 @@ export class ScopeGuard {
         yield event
       }
     }
+  }
+
+  /** Reads on until there are as many of the scope as were asked for. If they are rare it stops BEFORE, and says where. */
+  async #ownEntries(input: HeldInput, run: RunOperation): Promise<EntriesPage> {
+    const newest = input['newest'] === true
+    const first = (await run(input)) as EntriesPage
+    const wanted = first.entries.length
+    let { next } = first
+    let own = await this.#ownOf(first.entries)
+    for (let page = 1; page < MOST_PAGES && next !== null && own.length < wanted; page++) {
+      const behind = { ...input, limit: MOST_PER_PAGE, [newest ? 'through' : 'after']: next }
+      const more = (await run(behind)) as EntriesPage
+      const ownMore = await this.#ownOf(more.entries)
+      own = newest ? [...ownMore, ...own] : [...own, ...ownMore]
+      next = more.next
+    }
+    if (own.length <= wanted) return { entries: own, next }
+    const entries = newest ? own.slice(-wanted) : own.slice(0, wanted)
+    const last = (newest ? entries[0] : entries.at(-1)) as ReadEntry
+    return { entries, next: newest ? last.position - 1 : last.position }
+  }
+
+  /** Many are about the same job, which is looked at once. */
+  async #ownOf(entries: readonly ReadEntry[]): Promise<readonly ReadEntry[]> {
+    const jobs = new Set(entries.flatMap(({ job }) => job ?? []))
+    const own = await this.#onlyJobs(Array.from(jobs, (job) => ({ job })))
+    const names = new Set(own.map(({ job }) => job))
+    return entries.filter(({ job }) => job !== null && names.has(job))
   }
 
   async #admitOwn({ name }: Operation, input: HeldInput): Promise<HeldInput> {
@@ -338,6 +364,18 @@ interface CommandParts {
   readonly effects?: unknown
   readonly waits?: unknown
   readonly wait?: unknown
+}
+
+interface ReadEntry {
+  readonly position: number
+  /** Null: it is about no job. */
+  readonly job: string | null
+}
+
+interface EntriesPage {
+  readonly entries: readonly ReadEntry[]
+  /** Behind which it goes on, or, of the newest, up to which; null: there is no more. */
+  readonly next: number | null
 }
 
 interface Explained {

@@ -459,7 +459,8 @@ export interface Answers extends ReadModelAnswers {
   }
   /**
    * Entries of the whole log behind the position `after` and up to `through`, where no entry has to stand: the first `limit`
-   * of them, or, with `newest`, the last, oldest first. What was removed is not among them.
+   * of them, or, with `newest`, the last, oldest first. What was removed is not among them. The first ones end where an
+   * earlier entry may still come, so a page may be short: who goes on behind the last of them misses none.
    */
   entries: {
     ask: EntriesAsked

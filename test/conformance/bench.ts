@@ -1,6 +1,7 @@
 /**
  * Every store, opened for a test: what all of them must do is tested on each.
  */
+import { onTestFinished } from 'vitest'
 import type { Command } from '../../src/kernel/index.ts'
 import type {
   Answer,
@@ -61,11 +62,12 @@ export function simulated(clock: Clock): DirectoryOptions {
   }
 }
 
-/** `time`: when it is opened. The clock of a store does not go back behind that. */
+/** Closed when the test is over. `time`: when it is opened. The clock of a store does not go back behind that. */
 export async function setUp(kind: string, time?: number): Promise<Bench> {
   const clock = new TestClock()
   if (time !== undefined) clock.time = time
   const store = await (STORES[kind] as (clock: Clock) => Promise<Store>)(clock)
+  onTestFinished(() => store.close())
   const send = async (command: Command): Promise<Answer> => {
     const [answer] = await store.execute([command])
     return answer as Answer

@@ -62,6 +62,10 @@ export async function startCli(
 
 export async function cli(args: readonly string[], terms: CliTerms = {}): Promise<CliRun> {
   const child = await startCli(args, terms)
+  child.stdin?.on('error', (error: NodeJS.ErrnoException) => {
+    // The program has refused its arguments, and is gone BEFORE it reads.
+    if (error.code !== 'EPIPE') throw error
+  })
   child.stdin?.end(terms.input ?? '')
   return endOf(child)
 }

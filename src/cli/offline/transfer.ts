@@ -5,10 +5,11 @@
 import { createReadStream, createWriteStream } from 'node:fs'
 import { createInterface } from 'node:readline'
 import type { Writable } from 'node:stream'
+import { readExactly, writeExactly } from '../../definition/exact-json.ts'
 import { contract, inexactFault, jsonWith, typed } from '../../definition/index.ts'
 import type { AnyJob } from '../../definition/index.ts'
 import type { JobInfo, Pawl, SubmitOptions } from '../../engine/index.ts'
-import { isFinal, PawlError } from '../../kernel/index.ts'
+import { inexactNumber, isFinal, PawlError } from '../../kernel/index.ts'
 import type { JobState } from '../../kernel/index.ts'
 import { misfit, OPERATIONS } from '../../protocol/index.ts'
 import type { CliCommand } from '../command.ts'
@@ -145,7 +146,7 @@ function readLine(text: string, number: number, isAll: boolean): ImportLine | nu
     throw new WrongUsage(`Line ${number} is a pipeline: only a definition can submit one.`)
   }
   if (state !== undefined && isFinal(state)) delete rest['key']
-  const inexact = inexactFault(text, `Line ${number}`)
+  const inexact = inexactFault(submittedPart(text), `Line ${number}`)
   if (inexact !== null) throw new WrongUsage(inexact)
   const fault = misfit(OPERATIONS['jobs.submit'].input, rest)
   if (fault !== null) throw new WrongUsage(`Line ${number}: ${fault}`)
@@ -162,6 +163,13 @@ function readLine(text: string, number: number, isAll: boolean): ImportLine | nu
     input,
     options,
   }
+}
+
+/** Of a line, without how the job stood: that is not submitted. */
+function submittedPart(text: string): string {
+  if (inexactNumber(text) === null) return text
+  const { was: _, ...rest } = readExactly(text) as Record<string, unknown>
+  return writeExactly(rest)
 }
 
 function parsed(text: string, number: number): Record<string, unknown> {

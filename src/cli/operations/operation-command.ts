@@ -147,7 +147,7 @@ async function perform(
     : await withStore(call, (pawl) => performOn(pawl, operation, terms, call, input), {
         isMade: MAKING.has(operation.name),
       })
-  tellMore(call, given)
+  tellMore(call, operation, input, given)
   const items = itemsOf(operation, given)
   return {
     exitCode: exitCodeFor(operation, given),
@@ -266,9 +266,15 @@ function exitCodeFor({ name }: Operation, given: OperationAnswer): ExitCode {
 }
 
 /** A page that is not the last one. */
-function tellMore({ printer }: CommandCall, { next }: OperationAnswer): void {
+function tellMore(
+  { printer }: CommandCall,
+  { name }: Operation,
+  { newest }: Input,
+  { next }: OperationAnswer,
+): void {
   if (printer.format !== 'text' || (typeof next !== 'number' && typeof next !== 'string')) return
-  printer.note(`There are more: --after ${next}`)
+  const option = name === 'past.entries' && newest === true ? '--through' : '--after'
+  printer.note(`There are more: ${option} ${next}`)
 }
 
 /** A value of a stream has its offset in it; an entry has its position beside it. */

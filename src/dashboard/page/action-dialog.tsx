@@ -7,11 +7,11 @@ import type { OperationName } from '../../protocol/index.ts'
 import type { Action, ActionField, Filled } from './action.ts'
 import { action, announcement, FieldProblem, fieldsOf, fieldValues, rateIn } from './action.ts'
 import type { InJson } from './api.ts'
-import { call, follow, isConnected, messageOf, NotReached } from './api.ts'
-import { afterDelay } from './clock.ts'
+import { call, follow, isConnected, messageOf, NotReached, scopedInput } from './api.ts'
+import { afterDelay, elapsedMs } from './clock.ts'
 import { commandLine } from './command-line.ts'
 import { countText } from './duration-text.ts'
-import { changes } from './live.ts'
+import { changes, PATIENCE } from './live.ts'
 import { CopyButton, JobLink, Problem } from './parts.tsx'
 import { route } from './route.ts'
 import { label as cut, line, seen } from './safe-text.ts'
@@ -41,17 +41,17 @@ function valuesOf(of: Action, filled: Filled): Record<string, unknown> {
 }
 
 /** The input of the operation: what the action says, what was filled in, who, and why. */
-function inputOf(of: Action, filled: Filled): Record<string, unknown> {
+function inputOf(of: Action, filled: Filled): Readonly<Record<string, unknown>> {
   const { rate, ...fields } = valuesOf(of, filled)
   const reason = (filled['reason'] ?? '').trim()
   const by = actorName.value.trim()
-  return {
+  return scopedInput(of.operation, {
     ...of.input,
     ...fields,
     ...(rate === undefined ? {} : { rate: rateIn(rate as string) }),
     ...(by === '' ? {} : { by }),
     ...(reason === '' ? {} : { reason }),
-  }
+  })
 }
 
 function OpenDialog({ of }: { readonly of: Action }) {
@@ -60,7 +60,7 @@ function OpenDialog({ of }: { readonly of: Action }) {
   const [problem, setProblem] = useState<string | null>(null)
   const [report, setReport] = useState<InJson<BulkReport> | null>(null)
   const [isBusy, setIsBusy] = useState(false)
-  const forecast = useForecast(of, filled)
+  const forecast = useForecast(of, filled, isBusy)
   const stop = useRef(new AbortController())
   useEffect(() => {
     // AFTER the event that asked for it is over: the same press of Enter must not send the form.
@@ -174,7 +174,7 @@ function Progress({
 
 async function perform(
   of: Action,
-  input: Record<string, unknown>,
+  input: Readonly<Record<string, unknown>>,
   onReport: (report: InJson<BulkReport>) => void,
   ended: AbortSignal,
 ): Promise<unknown> {
@@ -195,7 +195,7 @@ type BulkEvent = InJson<BulkReport> & { readonly isLast: boolean }
 /** The server stops when it notices that the page is gone, a little later than what it told last. */
 async function followToEnd(
   name: OperationName,
-  input: Record<string, unknown>,
+  input: Readonly<Record<string, unknown>>,
   onReport: (report: InJson<BulkReport>) => void,
   ended: AbortSignal,
 ): Promise<BulkEvent | null> {
@@ -309,10 +309,20 @@ const NOTHING_YET: Forecast = {
 }
 /** While the reader types. */
 const TYPING_MS = 200
+/** Jobs come and go while the reader thinks. */
+const AGAIN_MS = 10_000
 
-/** What it would do as it is filled in, by asking for it dry. Ready: it may be done, and the reader has seen to what. */
-function useForecast(of: Action, filled: Filled): Forecast & { readonly isReady: boolean } {
+/**
+ * What it would do as it is filled in, by asking for it dry, again and again while the page is visible. Ready: it may be done, and the
+ * reader has seen to what.
+ */
+function useForecast(
+  of: Action,
+  filled: Filled,
+  isBusy: boolean,
+): Forecast & { readonly isReady: boolean } {
   const [forecast, setForecast] = useState(NOTHING_YET)
+  const isVisible = useVisible()
   const { preview } = of
   const asked = JSON.stringify({ ...filled, reason: '', rate: '' })
   const look = async (ended: AbortSignal): Promise<void> => {
@@ -329,16 +339,36 @@ function useForecast(of: Action, filled: Filled): Forecast & { readonly isReady:
     }
   }
   useEffect(() => {
+    if (preview === undefined || isBusy) return
+    // What the reader saw before they left the page may be long ago.
+    if (!isVisible) return setForecast(NOTHING_YET)
     const ended = new AbortController()
-    const stop = afterDelay(forecast.asked === null ? 0 : TYPING_MS, () => void look(ended.signal))
+    const lookAgain = async (): Promise<void> => {
+      const began = elapsedMs()
+      await look(ended.signal)
+      if (ended.signal.aborted) return
+      const pause = Math.max(AGAIN_MS, PATIENCE * (elapsedMs() - began))
+      stop = afterDelay(pause, () => void lookAgain())
+    }
+    let stop = afterDelay(forecast.asked === null ? 0 : TYPING_MS, () => void lookAgain())
     return () => {
       stop()
       ended.abort()
     }
     // Asked anew when the server is there again.
-  }, [preview, asked, isConnected.value])
+  }, [preview, asked, isConnected.value, isBusy, isVisible])
   const isKnown = forecast.asked === asked && forecast.problem === null
   return { ...forecast, isReady: preview === undefined || isKnown }
+}
+
+function useVisible(): boolean {
+  const [isVisible, setIsVisible] = useState(!document.hidden)
+  useEffect(() => {
+    const onChange = (): void => setIsVisible(!document.hidden)
+    document.addEventListener('visibilitychange', onChange)
+    return () => document.removeEventListener('visibilitychange', onChange)
+  }, [])
+  return isVisible
 }
 
 /** How many jobs it would be done to. */

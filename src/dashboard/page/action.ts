@@ -121,3 +121,14 @@ export function rateIn(text: string): { count: number; per: string } | undefined
   const period = per.replaceAll(' ', '')
   return { count: Number(count), per: /^\d/.test(period) ? period : `1${period}` }
 }
+
+/** As `rateIn` takes it: a period that is no number of whole seconds is one of milliseconds. */
+export function typedRate({
+  count,
+  perMs,
+}: {
+  readonly count: number
+  readonly perMs: number
+}): string {
+  return `${count}/${perMs % 1_000 === 0 ? `${perMs / 1_000}s` : `${perMs}ms`}`
+}

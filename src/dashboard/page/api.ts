@@ -110,7 +110,7 @@ interface AnswerTypes {
   'bulk.run': BulkReport
   'past.list': JobList
   'past.show': JobInfo
-  'past.entries': { entries: LogEntry[] }
+  'past.entries': { entries: LogEntry[]; next: number | null }
   'past.counts': {
     position: number
     time: string
@@ -263,9 +263,7 @@ async function reach(
 ): Promise<Response> {
   assertAskedHere(name)
   const operation = OPERATIONS[name]
-  // A token that is held to several types has to say which one it means.
-  const held = operation.scope === 'filter' ? { ...scopeInUse(), ...defined(input) } : input
-  const { path, rest } = pathOf(operation, held)
+  const { path, rest } = pathOf(operation, scopedInput(name, input))
   const isGet = operation.method === 'GET'
   const said = Object.entries(rest).filter(([, value]) => value !== undefined)
   const query = new URLSearchParams(said.map(([key, value]) => [key, String(value)])).toString()
@@ -290,6 +288,17 @@ async function reach(
   } catch (error) {
     throw lost(error, ended)
   }
+}
+
+/** A token that is held to several types has to say which one it means. Then it means these jobs, and not all. */
+export function scopedInput(
+  name: OperationName,
+  input: Readonly<Record<string, unknown>>,
+): Readonly<Record<string, unknown>> {
+  const scope = OPERATIONS[name].scope === 'filter' ? scopeInUse() : {}
+  if (Object.keys(scope).length === 0) return input
+  const { all: _, ...filter } = defined(input)
+  return { ...scope, ...filter }
 }
 
 function defined(input: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {

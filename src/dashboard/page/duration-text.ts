@@ -23,6 +23,17 @@ export function durationText(ms: number): string {
   return ''
 }
 
+/** Nothing of it is left out: of what was configured, 12 h and 12 h 30 min are not the same. */
+export function exactDurationText(ms: number): string {
+  let rest = ms
+  const parts = [...UNITS, ['ms', 1] as const].flatMap(([unit, size]) => {
+    const count = Math.floor(rest / size)
+    rest -= count * size
+    return count === 0 ? [] : `${countText(count)} ${unit}`
+  })
+  return parts.join(' ') || '0 ms'
+}
+
 /** `time` before or after `now`, in whole seconds. */
 export function agoText(time: number, now: number): string {
   const ms = now - time

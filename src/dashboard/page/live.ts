@@ -17,7 +17,7 @@ export const RARELY_MS = 15_000
 /** The pause of views below that have none of their own. */
 export const UsualPause = createContext<number | undefined>(undefined)
 /** Of the time between two questions, the server works on one for a tenth at the most. */
-const PATIENCE = 9
+export const PATIENCE = 9
 const LONGEST_PAUSE_MS = 15_000
 /** As a pause: what has been answered does not change, and is asked again only when something was done. */
 export const ONCE = Infinity

@@ -3,7 +3,6 @@
  */
 import type { ComponentChildren } from 'preact'
 import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
-import type { JobState } from '../../kernel/index.ts'
 import type { Action } from './action.ts'
 import { action } from './action.ts'
 import { serverNow } from './clock.ts'
@@ -198,31 +197,21 @@ export function Cell({
   )
 }
 
-export const STATES: readonly JobState[] = [
-  'CREATED',
-  'QUEUED',
-  'RUNNING',
-  'SUSPENDED',
-  'RETRYING',
-  'QUARANTINED',
-  'SUCCEEDED',
-  'FAILED',
-]
-
 /** Works without a secure connection, where browsers give no clipboard. */
 export function CopyButton({ text, label = 'Copy' }: { readonly text: string; label?: string }) {
-  const [isCopied, setIsCopied] = useState(false)
+  // Another text than this one was not copied.
+  const [copied, setCopied] = useState<string | null>(null)
   const copy = async (): Promise<void> => {
     try {
       await navigator.clipboard.writeText(text)
     } catch {
       copyBySelection(text)
     }
-    setIsCopied(true)
+    setCopied(text)
   }
   return (
     <button type="button" class="small" onClick={() => void copy()}>
-      {isCopied ? 'Copied' : label}
+      {copied === text ? 'Copied' : label}
     </button>
   )
 }

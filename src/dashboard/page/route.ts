@@ -57,6 +57,13 @@ export function goToJob(answer: unknown): void {
   goTo('job', { id: (answer as { job: string }).job })
 }
 
+/** As `goTo`, but in place of the address that is left: the button for going back leads to what was before that. */
+export function goInstead(view: string, parameters: Readonly<Record<string, string | null>>): void {
+  const hash = linkTo(view, parameters)
+  route.value = routeIn(hash)
+  history.replaceState(null, '', hash)
+}
+
 export function goTo(view: string, parameters: Readonly<Record<string, string | null>> = {}): void {
   location.hash = linkTo(view, parameters)
 }

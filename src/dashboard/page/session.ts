@@ -80,7 +80,9 @@ export function keepLinkToken(value: string): void {
   store(LINK, value)
 }
 
+/** With another token, or none, there may be another reader: the name that the last one gave is not theirs. */
 export function keepToken(value: string): void {
+  keepName('')
   token.value = value
   store(TOKEN, value)
 }

@@ -80,6 +80,8 @@ function ViewShell() {
   const problem = useReader()
   const { view: name, parameters } = route.value
   const view = VIEWS[name]
+  // Another job is another view.
+  const { id = '' } = parameters
   useEffect(() => {
     document.title = `${view?.title ?? 'Not found'} · Pawl`
   }, [view])
@@ -92,14 +94,14 @@ function ViewShell() {
       <Header current={name} />
       <Connection />
       <main id="main" tabIndex={-1}>
-        <Heading title={view?.title ?? 'Not found'} />
+        <Heading title={view?.title ?? 'Not found'} id={id} />
         <Problem problem={problem} />
         {reader.value === null ? (
           problem === null && <Waiting />
         ) : view === undefined ? (
           <p>There is nothing at this address.</p>
         ) : reader.value.operations.has(view.needs) ? (
-          <view.show parameters={parameters} />
+          <view.show key={id} parameters={parameters} />
         ) : (
           <p class="empty">Your token, {seen(reader.value.name)}, may not see this.</p>
         )}
@@ -147,13 +149,13 @@ function useReader(): string | null {
 }
 
 /** Readers who hear the page are told that there is another view. */
-function Heading({ title }: { readonly title: string }) {
+function Heading({ title, id }: { readonly title: string; readonly id: string }) {
   const heading = useRef<HTMLHeadingElement>(null)
   const isFirst = useRef(true)
   useEffect(() => {
     if (!isFirst.current) heading.current?.focus()
     isFirst.current = false
-  }, [title])
+  }, [title, id])
   return (
     <h1 ref={heading} tabIndex={-1}>
       {title}
@@ -276,9 +278,11 @@ function TokenForm({ why }: { readonly why: string }) {
   const [given, setGiven] = useState('')
   const enter = (event: Event): void => {
     event.preventDefault()
+    const entered = given.trim()
+    if (entered === '') return
     tokenAsked.value = null
     reader.value = null
-    keepToken(given.trim())
+    keepToken(entered)
   }
   return (
     <main class="enter">

@@ -305,7 +305,10 @@ function workerReasons(
   }
   if (serving.some(({ free }) => free > 0)) return []
   if (serving.every(({ isDraining }) => isDraining)) {
-    const message = `Its workers take nothing more, or stop: ${serving.map(({ id }) => id).join(', ')}.`
+    const names = serving.map(({ id }) => id).join(', ')
+    const message = serving.every(({ drained }) => drained !== null)
+      ? `Its workers are drained, and take nothing more until they are resumed: ${names}.`
+      : `Its workers take nothing more, or stop: ${names}.`
     return [reason('workers-busy', message)]
   }
   const places = serving.reduce((sum, { used, free }) => sum + used + free, 0)

@@ -99,6 +99,26 @@ describe('health', () => {
     await pawl.close()
   })
 
+  it('counts those as waiting in vain whose only worker a person drained, until it is resumed', async () => {
+    const pawl = testEngine()
+    const worker = pawl.work([echo])
+    await pawl.drainWorker(worker.name)
+    const handle = await pawl.submit(echo, 'a')
+    await pawl.advance('11m')
+    const { isWell, unserved } = await pawl.health()
+    expect([isWell, unserved.map(({ count }) => count)]).toEqual([false, [1]])
+    expect((await pawl.explain(handle.id)).reasons).toMatchObject([
+      {
+        what: 'workers-busy',
+        message: `Its workers are drained, and take nothing more until they are resumed: ${worker.name}.`,
+      },
+    ])
+    await pawl.resumeWorker(worker.name)
+    expect(await handle.result()).toBe('a')
+    expect((await pawl.health()).isWell).toBe(true)
+    await pawl.close()
+  })
+
   it('says no longer that something is broken when it is right again', async () => {
     const bad = { invariant: 2, what: 'a/0/0: LEASED with no lease' }
     const worse = { invariant: 3, what: 'b/0/0: DONE without an output' }

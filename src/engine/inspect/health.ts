@@ -11,7 +11,7 @@ import type { Examined, Store, WaitsLong } from '../../store/index.ts'
 import type { StalledTask } from '../../worker/index.ts'
 import { InvariantBroken } from '../errors.ts'
 
-/** Jobs of one type, in one queue, that no worker takes; without presence, none of this process. */
+/** Jobs of one type, in one queue, that no worker takes, those that are drained left out; without presence, none of this process. */
 export interface Unserved {
   readonly queue: string
   readonly type: string

@@ -6,6 +6,7 @@
  */
 import { InvalidDefinition, toJson } from '../../definition/index.ts'
 import type { Asked, Job, KeptStep } from '../../kernel/index.ts'
+import { sameText } from '../../kernel/equal.ts'
 import { NONE } from '../../kernel/index.ts'
 import { isArtifactStep } from '../../worker/artifact/drafts.ts'
 import type { Actor } from '../actor.ts'
@@ -34,9 +35,15 @@ export function keptSteps(
   }
   const before = stepsBefore(job, from)
   assertKept(job, from, before, values)
-  const steps = before.map(({ name, value }) => ({ name, value: values.get(name) ?? value }))
-  const changed = steps.filter(({ value }, i) => value !== before[i]?.value)
-  return { steps, changed: changed.map(({ name }) => name) }
+  const changed: string[] = []
+  const steps = before.map(({ name, value }) => {
+    const other = values.get(name) ?? value
+    // A worker in another language may have written the same value in another way.
+    if (sameText(other, value)) return { name, value }
+    changed.push(name)
+    return { name, value: other }
+  })
+  return { steps, changed }
 }
 
 /** As JSON text, by the names of steps. */

@@ -26,7 +26,10 @@ export function newHealthWatch(
       store,
       now: () => timing.now(),
       isServed: (...channel) => {
-        return presence.knownWorkers().some((one) => servesChannel(one, ...channel))
+        // One that a person drained takes nothing, perhaps for ever: the person may forget it.
+        return presence.knownWorkers().some((one) => {
+          return one.drained === null && servesChannel(one, ...channel)
+        })
       },
       stalled: () => presence.knownStalled(),
       refresh: () => presence.refresh(),

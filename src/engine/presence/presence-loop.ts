@@ -29,8 +29,9 @@ import type { ProcessState, WorkerInfo } from '../inspect/worker-info.ts'
 import { workersOf } from '../inspect/worker-info.ts'
 import { UnknownWorker } from '../errors.ts'
 import type { Actor } from '../actor.ts'
+import { processStateIn, reportIn } from './heard-text.ts'
 import type { WorkerRequest } from './worker-request.ts'
-import { follow } from './worker-request.ts'
+import { follow, requestIn } from './worker-request.ts'
 import type { RemoteProcesses } from './remote-processes.ts'
 
 /** The version of Pawl, as the package says it. */
@@ -95,6 +96,8 @@ export class PresenceLoop {
   #said: string | null = null
   /** Of own workers, what others asked and was done: what was asked once is done once. */
   readonly #followed = new WeakMap<Worker, string>()
+  /** Of own workers: when that was asked which was done last. What was asked before is not done any more. */
+  readonly #doneAt = new WeakMap<Worker, number>()
   #askedSeen: ReadonlyMap<string, string> | null = null
   #saidAt = -Infinity
   /** From here on it says what it does though nothing is new. */
@@ -159,8 +162,8 @@ export class PresenceLoop {
       this.#parts.softState.forget(job, said.saidAt)
       return { progress: null, lines: [], saidAt: said.saidAt }
     }
-    const { progress, lines } = JSON.parse(said.text) as ReturnType<SoftState['reportsOf']>
-    return { progress, lines, saidAt: said.saidAt }
+    const report = reportIn(said.text)
+    return report === null ? own : { ...report, saidAt: said.saidAt }
   }
 
   /** What the handlers of a job said is gone, as far as it was said to others. */
@@ -197,7 +200,7 @@ export class PresenceLoop {
     const request: WorkerRequest = { isDraining, at: Math.floor(now()), ...actor }
     const text = JSON.stringify(request)
     const own = [...workers].find(({ name }) => name === worker)
-    if (own !== undefined) return follow(own, text)
+    if (own !== undefined) return this.#followHere(own, text)
     await this.#hearNow()
     for (const process of this.#others.keys()) {
       if (!this.#hasOther(process, worker)) continue
@@ -211,7 +214,7 @@ export class PresenceLoop {
     const { presence, workers } = this.#parts
     if (process === this.#name()) {
       const own = [...workers].find(({ name }) => name === worker)
-      if (own !== undefined) follow(own, text)
+      if (own !== undefined) this.#followHere(own, text)
       return own !== undefined
     }
     if (!this.#hasOther(process, worker)) await this.#hearNow()
@@ -320,8 +323,21 @@ export class PresenceLoop {
       const text = this.#askedSeen.get(worker.name)
       if (text === undefined || text === this.#followed.get(worker)) continue
       this.#followed.set(worker, text)
-      follow(worker, text)
+      const request = requestIn(text)
+      const doneAt = this.#doneAt.get(worker) ?? -Infinity
+      if (request === null || request.at < doneAt) continue
+      this.#doneAt.set(worker, request.at)
+      follow(worker, request)
     }
+  }
+
+  /** What is asked in this process itself is done at once, and stands against all that was asked until then. */
+  #followHere(worker: Worker, text: string): void {
+    const request = requestIn(text)
+    if (request === null) return
+    const doneAt = this.#doneAt.get(worker) ?? -Infinity
+    this.#doneAt.set(worker, Math.max(doneAt, request.at + 1))
+    follow(worker, request)
   }
 
   async #revokeDead(): Promise<void> {
@@ -416,7 +432,8 @@ export class PresenceLoop {
     const others = new Map<string, OtherProcess>()
     for (const { name, heardAt, text } of heard) {
       if (name === presence?.name) continue
-      others.set(name, { heardAt, state: JSON.parse(text) as ProcessState })
+      const state = processStateIn(text)
+      if (state !== null) others.set(name, { heardAt, state })
     }
     this.#others = others
     const stalled = [...others.values()].flatMap(({ state }) => state.stalled)

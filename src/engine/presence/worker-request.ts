@@ -12,7 +12,7 @@ export interface WorkerRequest extends Required<Actor> {
 }
 
 /** Null: it cannot be read. */
-function requestIn(text: string): WorkerRequest | null {
+export function requestIn(text: string): WorkerRequest | null {
   let read: Partial<WorkerRequest> | null
   try {
     read = JSON.parse(text) as Partial<WorkerRequest> | null
@@ -25,10 +25,7 @@ function requestIn(text: string): WorkerRequest | null {
   return { isDraining, at, by, reason }
 }
 
-export function follow(worker: Worker, text: string): void {
-  const request = requestIn(text)
-  if (request === null) return
-  const { isDraining, ...asked } = request
+export function follow(worker: Worker, { isDraining, ...asked }: WorkerRequest): void {
   if (isDraining) worker.drain(asked)
   else worker.resume()
 }

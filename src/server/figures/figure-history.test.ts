@@ -328,12 +328,37 @@ describe('queues', () => {
     expect(queues[0]?.waiting).toEqual([null, 100, 100, 100])
   })
 
+  it('lose no history to a new one, but for the one that it takes the place of', () => {
+    const history = new FigureHistory()
+    for (let s = 0; s <= 20; s += 2) {
+      const old = Array.from({ length: 40 }, (_, i) => load(`q${i}`, 7))
+      const queues = s < 10 ? old : [...old, load('new', 8)]
+      history.add({ at: START + 1_000 * s, said: [], queues })
+    }
+    const { queues } = figuresOf(history, '15m')
+    expect(queues.map(({ queue, waiting }) => [queue, waiting[0]])).toEqual([
+      ['new', null],
+      ...Array.from({ length: 19 }, (_, i) => [`q${i}`, 7]),
+    ])
+  })
+
   it('that are gone have nothing in them', () => {
     const history = new FigureHistory()
     for (let s = 0; s <= 12; s += 2) {
       history.add({ at: START + 1_000 * s, said: [], queues: s < 6 ? [load('q', 2)] : [] })
     }
     expect(figuresOf(history, '15m').queues[0]?.waiting).toEqual([2, 0])
+  })
+
+  it('that are gone, and have a line, are not counted as others', () => {
+    const history = new FigureHistory()
+    for (let s = 0; s <= 12; s += 2) {
+      const now = Array.from({ length: 25 }, (_, i) => load(`q${i}`, 0))
+      history.add({ at: START + 1_000 * s, said: [], queues: s < 6 ? [load('gone', 2)] : now })
+    }
+    const { queues, queuesLeftOut } = figuresOf(history, '15m')
+    expect(queues.map(({ queue }) => queue)).toContain('gone')
+    expect([queues.length, queuesLeftOut]).toEqual([20, 6])
   })
 })
 

@@ -51,6 +51,8 @@ export interface AmountOfStep {
 
 export interface QueueHistory {
   readonly queue: string
+  /** False: it is gone, and had a history. */
+  readonly isThere: boolean
   readonly waitingNow: number
   readonly waiting: readonly (number | null)[]
   readonly oldestMs: readonly (number | null)[]
@@ -144,11 +146,11 @@ export class FigureHistory {
   /** Of the queues that are kept: those in which most waits come first. */
   queues(steps: Steps): readonly QueueHistory[] {
     return [...this.#queues]
-      .map(([queue, { ring, waiting }]): QueueHistory => {
+      .map(([queue, { ring, waiting, isThere }]): QueueHistory => {
         const most = ring.fold(steps)
         const line = (at: number) =>
           most.map((one) => (one[at] === UNKNOWN ? null : (one[at] as number)))
-        return { queue, waitingNow: waiting, waiting: line(0), oldestMs: line(1) }
+        return { queue, isThere, waitingNow: waiting, waiting: line(0), oldestMs: line(1) }
       })
       .toSorted((a, b) => b.waitingNow - a.waitingNow || mostIn(b.waiting) - mostIn(a.waiting))
   }
@@ -174,37 +176,40 @@ export class FigureHistory {
   #noteQueues(readings: readonly QueueLoad[], from: number, at: number): void {
     this.#queueCount = readings.length
     const known = new Map(readings.map((one) => [one.queue, one]))
-    for (const queue of this.#chosen(readings)) {
-      if (!this.#queues.has(queue)) this.#makeRoom(known)
-      const kept = this.#queues.get(queue) ?? { ring: new FoldedRing(READINGS, mostOf), waiting: 0 }
+    const chosen = this.#chosen(readings)
+    for (const queue of chosen) {
+      if (!this.#queues.has(queue)) this.#makeRoom(known, chosen)
+      const kept = this.#queues.get(queue) ?? newQueue()
       this.#queues.set(queue, kept)
     }
     for (const [queue, kept] of this.#queues) {
       // A queue that is not there any more has nothing in it.
       const { waiting = 0, oldestMs = 0 } = known.get(queue) ?? {}
       kept.waiting = waiting
+      kept.isThere = known.has(queue)
       kept.ring.advance(at)
       for (const [, most] of kept.ring.between(from, at)) mostOf(most, [waiting, oldestMs])
     }
   }
 
   /** Those in which most waits, and of the others those that are kept already. */
-  #chosen(readings: readonly QueueLoad[]): readonly string[] {
-    return readings
+  #chosen(readings: readonly QueueLoad[]): ReadonlySet<string> {
+    const most = readings
       .toSorted((a, b) => b.waiting - a.waiting || this.#isKept(b) - this.#isKept(a))
       .slice(0, MOST_QUEUES)
-      .map(({ queue }) => queue)
+    return new Set(most.map(({ queue }) => queue))
   }
 
   #isKept({ queue }: QueueLoad): number {
     return this.#queues.has(queue) ? 1 : 0
   }
 
-  /** For another queue, in which more waits: the one in which least does goes. */
-  #makeRoom(known: ReadonlyMap<string, QueueLoad>): void {
+  /** For another queue, in which more waits: of those that are not chosen, the one in which least does goes. */
+  #makeRoom(known: ReadonlyMap<string, QueueLoad>, chosen: ReadonlySet<string>): void {
     if (this.#queues.size < MOST_QUEUES) return
     const waiting = (queue: string): number => known.get(queue)?.waiting ?? -1
-    const [least] = [...this.#queues.keys()].toSorted((a, b) => waiting(a) - waiting(b))
+    const others = [...this.#queues.keys()].filter((queue) => !chosen.has(queue))
+    const [least] = others.toSorted((a, b) => waiting(a) - waiting(b))
     this.#queues.delete(least as string)
   }
 }
@@ -212,6 +217,11 @@ export class FigureHistory {
 interface KeptQueue {
   readonly ring: FoldedRing
   waiting: number
+  isThere: boolean
+}
+
+function newQueue(): KeptQueue {
+  return { ring: new FoldedRing(READINGS, mostOf), waiting: 0, isThere: true }
 }
 
 type Fold = (into: Float64Array, numbers: ArrayLike<number>) => void

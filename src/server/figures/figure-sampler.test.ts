@@ -36,6 +36,17 @@ it('one look is under way at a time, and an answer does not wait for one that ta
   sampler.close()
 })
 
+it('a server whose looks fail has noted nothing from before now', async () => {
+  const source: FigureSource = {
+    now: () => 1_795_001_400_000,
+    totals: async () => [],
+    queues: () => Promise.reject(new Error('the store is away')),
+  }
+  const sampler = new FigureSampler(source)
+  expect(await sampler.figures('15m')).toMatchObject({ since: 1_795_001_400_000, times: [] })
+  sampler.close()
+})
+
 it('nothing is looked at AFTER it was closed, or BEFORE anything asks', async () => {
   const { asked, sampler } = held()
   expect(asked.looks).toBe(0)

@@ -54,7 +54,11 @@ export class FigureSampler {
     if (this.#source.now() - history.lastAt >= ASKED_LOOK_MS) {
       await Promise.race([this.#look(), pause(PATIENCE_MS, true)])
     }
-    return figuresOf(history, range)
+    const figures = figuresOf(history, range)
+    // BEFORE the first look, and until one goes well, nothing is known from before now.
+    return history.knownFrom === null
+      ? { ...figures, since: Math.floor(this.#source.now()) }
+      : figures
   }
 
   close(): void {

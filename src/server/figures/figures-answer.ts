@@ -41,7 +41,7 @@ export function figuresOf(history: FigureHistory, range: FigureRange): Figures {
     waitMs: { mean: amounts.map(meanAt(WAIT_AT)), most: amounts.map(mostAt(WAIT_AT)) },
     runMs: { mean: amounts.map(meanAt(RUN_AT)), most: amounts.map(mostAt(RUN_AT)) },
     queues: queues.map(({ queue, waiting, oldestMs }) => ({ queue, waiting, oldestMs })),
-    queuesLeftOut: Math.max(0, history.queueCount - queues.length),
+    queuesLeftOut: history.queueCount - queues.filter(({ isThere }) => isThere).length,
     flow: { seconds: history.flow.seconds, moves: movesOf(history.flow) },
   }
 }

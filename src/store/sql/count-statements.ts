@@ -53,7 +53,7 @@ export interface CountStatements {
   readonly countPipelines: string
   /** rows (job). */
   readonly deletePipelines: string
-  /** → job, type, tags, counted, held of all. */
+  /** → job, type, tags, counted, held, until of all. */
   readonly allPipelines: string
 
   /** rows (list, since, position, stage, segment, name, job). */

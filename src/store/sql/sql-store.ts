@@ -186,7 +186,7 @@ export class SqlStore implements Store {
     )
     this.#queries = new SqlQueries(this.#pool, context, dialect.lists, jobQueries, {
       entries: (query, connection) =>
-        logEntries(connection, dialect.snapshots, context.records, query),
+        logEntries(connection, dialect.snapshots, context.records, this.#feed, query),
       examination: (query, connection) => examination.examine(connection, query),
       metrics: (_query, connection) => this.#metrics(connection),
       upkeep: ({ limit, forgets = true }, connection) =>

@@ -283,7 +283,10 @@ export class Worker {
   /** Takes nothing more until it is resumed. What it has it finishes. */
   drain(request: DrainRequest): void {
     this.#drained = request
+    if (this.#stopping !== null) return
     this.#timer?.cancel()
+    // It polls nothing, and its process lives on until it stops: others may resume it.
+    this.#timer = this.#parts.timing.after(Infinity, () => undefined, true)
     this.#giveBackWaiting()
   }
 
@@ -291,6 +294,9 @@ export class Worker {
   resume(): void {
     if (this.#drained === null) return
     this.#drained = null
+    if (this.#stopping !== null) return
+    // In the place of the timer that kept the process alive.
+    this.#pollIn(this.#pollMs)
     this.wake()
   }
 

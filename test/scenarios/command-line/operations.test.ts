@@ -435,6 +435,10 @@ describe('queues, schedules, workers and the whole', () => {
       json('at', 'entries', '--through', String(first), '--newest'),
     ])
     expect(written['entries']).toMatchObject([{ position: first, type: 'JobSubmitted', job: id }])
+    // To older ones, or to newer ones.
+    const newest = await run('at', 'entries', '--newest', '--limit', '1')
+    expect(newest.err).toMatch(/There are more: --through \d/)
+    expect((await run('at', 'entries', '--limit', '1')).err).toContain(`--after ${first}`)
     expect(health).toMatchObject({ code: 0 })
     expect(metrics['entries']).toMatchObject({ JobSubmitted: 1 })
     expect(shown).toMatchObject({ id, state: 'QUEUED' })

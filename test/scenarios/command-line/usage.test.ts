@@ -33,6 +33,11 @@ async function refusals(
 }
 
 describe('what is wrong is refused with what to write', () => {
+  it('BEFORE it reads anything, however much there is', async () => {
+    const { code, err } = await cli(['lst'], { input: 'x'.repeat(1_000_000) })
+    expect({ code, err }).toMatchObject({ code: 2, err: expect.stringContaining("'lst'") })
+  })
+
   it('names the nearest command, option or choice, and does nothing', async () => {
     const cwd = await userFolder()
     const [command, option, choice, number, json, missing, excess, noMode] = await refusals(

@@ -177,6 +177,47 @@ describe('an action on all jobs that match', () => {
   })
 })
 
+describe('a dialog that stays open', () => {
+  it('asks again how many jobs there are, and not while the page is hidden', async () => {
+    await waiting('fresh', 2)
+    const { page, go } = await openPage()
+    await go('jobs?tag=fresh')
+    await page.clock.install()
+    await page.getByRole('button', { name: 'Cancel…' }).click()
+    const dialog = dialogOf(page)
+    await dialog.getByText('2 jobs match').waitFor()
+    await waiting('fresh', 1)
+    await page.clock.fastForward(11_000)
+    await dialog.getByText('3 jobs match').waitFor()
+    const setHidden = (isHidden: boolean): Promise<unknown> =>
+      page.evaluate(`
+        Object.defineProperty(document, 'hidden', { value: ${isHidden}, configurable: true })
+        document.dispatchEvent(new Event('visibilitychange'))
+      `)
+    await setHidden(true)
+    await expect.poll(() => submitButton(page).isDisabled()).toBe(true)
+    await waiting('fresh', 1)
+    await setHidden(false)
+    await dialog.getByText('4 jobs match').waitFor()
+    await expect.poll(() => submitButton(page).isEnabled()).toBe(true)
+    await page.close()
+  })
+
+  it('says of its command that it was copied only as long as it is the same', async () => {
+    await pawl.configure('copied', { concurrency: 1 })
+    const { page, go } = await openPage()
+    await go('queues')
+    await page.getByRole('button', { name: 'Pause queue copied' }).click()
+    const dialog = dialogOf(page)
+    await dialog.getByText('As a command').click()
+    await dialog.getByRole('button', { name: 'Copy' }).click()
+    await dialog.getByRole('button', { name: 'Copied' }).waitFor()
+    await dialog.getByLabel('Reason').fill('another one')
+    await dialog.getByRole('button', { name: 'Copy', exact: true }).waitFor()
+    await page.close()
+  })
+})
+
 describe('the dialog of an action', () => {
   it('says on its button what it does, cut short, and on the other one that it goes back', async () => {
     const name = `queue ${'of a long name '.repeat(8)}`.trim()

@@ -7,7 +7,7 @@
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { Pawl } from '../../../src/index.ts'
-import { open } from '../../../src/index.ts'
+import { job, open, pipeline, typed } from '../../../src/index.ts'
 import { startBrowser } from '../../support/browser.ts'
 import type { BuiltDashboard, ServedDashboard } from '../../support/dashboard.ts'
 import { builtDashboard } from '../../support/dashboard.ts'
@@ -133,6 +133,53 @@ describe('the dashboard', () => {
     await page.close()
   })
 
+  it('announces another job, and shows it like one that was opened first', async () => {
+    const long = job('long', {
+      run: async ({ step }) => {
+        for (let i = 0; i < 210; i++) await step(`${i}`, () => i)
+      },
+    })
+    const worker = pawl.work([long])
+    const { id } = await pawl.submit(long)
+    await pawl.handle(id).result()
+    const { page, go } = await openPage()
+    const limits: (string | null)[] = []
+    page.on('request', (request) => {
+      const { pathname, searchParams } = new URL(request.url())
+      if (pathname.endsWith('/history')) limits.push(searchParams.get('limit'))
+    })
+    await go(`job?id=${id}`)
+    await page.getByRole('button', { name: 'Show more' }).click()
+    await expect.poll(() => limits.at(-1)).toBe('1000')
+    await go(`job?id=${shop.film}`)
+    await expect.poll(() => limits.at(-1)).toBe('200')
+    await expect.poll(() => page.evaluate('document.activeElement.tagName')).toBe('H1')
+    await page.close()
+    await worker.stop()
+  })
+
+  it('shows what went wrong with a stage only as long as it is not done', async () => {
+    let runs = 0
+    const twice = pipeline('twice', { input: typed<null>() }).stage('print', {
+      retry: { max: 1, delay: 1 },
+      run: () => {
+        runs += 1
+        if (runs === 1) throw new Error('no ink')
+        return 'printed'
+      },
+    })
+    const worker = pawl.work([twice])
+    const { id } = await pawl.submit(twice, null)
+    await pawl.handle(id).result()
+    const { page, go } = await openPage()
+    await go(`job?id=${id}&stage=print`)
+    const stage = page.getByRole('region', { name: 'Stage', exact: true })
+    await stage.getByRole('row', { name: /^#1 ABORTED.*no ink/ }).waitFor()
+    expect(await stage.locator('.problem').count()).toBe(0)
+    await page.close()
+    await worker.stop()
+  })
+
   it('says that the connection is lost, and that it is back', async () => {
     const { page, go } = await openPage()
     await go('queues')
@@ -251,6 +298,8 @@ describe('actions of the dashboard', () => {
     }
     await page.getByLabel('Token').waitFor()
     expect(await seriousFaults(page)).toEqual([])
+    // Nothing was entered: it goes on asking.
+    await enter('   ')
     await enter('wrong-0123456789abcdef')
     await page.getByRole('alert').waitFor()
     await enter(VIEWER)
@@ -266,6 +315,38 @@ describe('actions of the dashboard', () => {
     await enter(OPERATOR)
     await go('queues')
     await page.getByRole('button', { name: 'Configure queue gpu' }).waitFor()
+    await page.close()
+    await guarded.close()
+  })
+
+  it('are done under the name of their reader, and not of the one who read before', async () => {
+    const guarded = await built.serve(pawl, { tokens: TOKENS })
+    const { page } = await openPage(`${guarded.url}#/queues`)
+    const enter = async (): Promise<void> => {
+      await page.getByLabel('Token').fill(OPERATOR)
+      await page.getByRole('button', { name: 'Enter' }).click()
+    }
+    const name = page.getByLabel('Your name')
+    const openDialog = (): Promise<void> =>
+      page.getByRole('button', { name: 'Configure queue gpu' }).click()
+    await enter()
+    await openDialog()
+    await name.fill('grace')
+    await page.getByRole('dialog').getByRole('button', { name: 'Back' }).click()
+    await page.getByRole('button', { name: 'Leave' }).click()
+    await enter()
+    await openDialog()
+    expect(await name.inputValue()).toBe('')
+    await name.fill('grace')
+    // The server does not know the token any more.
+    await page.route('**/v1/queues', (route) =>
+      route.fulfill({ status: 401, json: { code: 'Unauthorized', detail: 'It is not known.' } }),
+    )
+    await page.getByText('It is not known.').waitFor()
+    await page.unroute('**/v1/queues')
+    await enter()
+    await openDialog()
+    expect(await name.inputValue()).toBe('')
     await page.close()
     await guarded.close()
   })

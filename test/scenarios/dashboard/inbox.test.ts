@@ -63,6 +63,28 @@ const approve = job('approve', {
   run: ({ input, waitFor }) => waitFor(yesOrNo, { ask: `May ${input} go out?`, for: ['editors'] }),
 })
 
+const prices = message('prices', {
+  input: typed<unknown>(),
+  jsonSchema: {
+    type: 'object',
+    properties: {
+      byItem: { type: 'object', title: 'Prices', additionalProperties: { type: 'integer' } },
+      to: {
+        type: 'object',
+        title: 'Shop',
+        properties: { name: { type: 'string', title: 'Its name' } },
+        required: ['number'],
+      },
+    },
+    required: ['signature'],
+  },
+})
+
+const quote = job('quote', {
+  messages: [prices],
+  run: ({ waitFor }) => waitFor(prices, { ask: 'What does it cost?' }),
+})
+
 const hurried = job('hurried', {
   messages: [yesOrNo],
   run: ({ waitFor }) => waitFor(yesOrNo, { ask: 'Now or never?', timeout: '50ms' }),
@@ -77,7 +99,7 @@ beforeAll(async () => {
   built = await builtDashboard()
   browser = await startBrowser()
   pawl = await open('memory:')
-  pawl.work([settle, approve, hurried, both])
+  pawl.work([settle, approve, quote, hurried, both])
   served = await built.serve(pawl)
   const tokens = [
     { token: OPERATOR, name: 'ops', roles: ['admin'] },
@@ -150,6 +172,26 @@ describe('the inbox', () => {
     })
     const said = (await pawl.history(id)).find(({ type }) => type === 'MessageSent')
     expect(said).toMatchObject({ by: 'grace', reason: 'the photo shows it' })
+    expect(faults).toEqual([])
+    await page.close()
+  })
+
+  it('says what is wrong where no field of its own stands for it, too', async () => {
+    const { page, faults, go } = await openInbox()
+    const { id } = await pawl.submit(quote)
+    await asked(id)
+    await go('inbox')
+    const card = page.locator('.question', { hasText: 'What does it cost?' })
+    await card.getByLabel('Prices').fill('{"cup":"2.50"}')
+    await card.getByLabel('Its name').fill('Ada & Co')
+    await card.getByRole('button', { name: 'Answer' }).click()
+    await card.getByRole('alert').getByText('signature: This is needed.').waitFor()
+    expect(await card.locator('.wrong').allTextContents()).toEqual([
+      'cup: This must be integer, not string.',
+      'number: This is needed.',
+    ])
+    expect(await seriousFaults(page)).toEqual([])
+    await pawl.cancel(id)
     expect(faults).toEqual([])
     await page.close()
   })
@@ -228,6 +270,21 @@ describe('the inbox', () => {
     await page.keyboard.press('Enter')
     await page.waitForURL(/#\/inbox\?for=editors$/)
     await pawl.cancel(other.id)
+    expect(faults).toEqual([])
+    await page.close()
+  })
+
+  it('is on the page of the job that asks, too, and is answered there', async () => {
+    const { page, faults, go } = await openInbox()
+    const { id } = await pawl.submit(approve, 'the card')
+    await go(`job?id=${id}`)
+    const card = page.getByRole('region', { name: 'It asks' }).locator('.question')
+    await card.getByText('May the card go out?').waitFor()
+    expect(await seriousFaults(page)).toEqual([])
+    await card.getByLabel('Yes').check()
+    await card.getByRole('button', { name: 'Answer' }).click()
+    await card.waitFor({ state: 'detached' })
+    expect(await pawl.handle(id, approve).result({ timeout: '20s' })).toBe(true)
     expect(faults).toEqual([])
     await page.close()
   })

@@ -147,7 +147,16 @@ describe('the filter of jobs', () => {
     await expect.poll(() => field.inputValue()).toBe('state:QUARANTINED type:mail')
     await field.fill('type:mail type:note')
     await field.press('Enter')
-    await page.getByText('There are two of type: jobs are filtered by one.').waitFor()
+    const wrong = page.getByText('There are two of type: jobs are filtered by one.')
+    await wrong.waitFor()
+    // It is said of that text alone, and of that address.
+    await field.fill('type:mail type:')
+    await wrong.waitFor({ state: 'detached' })
+    await field.fill('type:mail type:note')
+    await field.press('Enter')
+    await wrong.waitFor()
+    await go('jobs?type=note')
+    await wrong.waitFor({ state: 'detached' })
     await field.fill(shop.question)
     await field.press('Enter')
     await page.waitForURL(new RegExp(`#/job\\?id=${shop.question}$`))
@@ -552,6 +561,8 @@ describe('a pipeline', () => {
     await page.getByRole('heading', { name: /^sound/ }).waitFor()
     await page.goBack()
     await page.getByRole('region', { name: 'Segment 4' }).waitFor()
+    // Which stages these are is asked again, if the answer was lost.
+    await page.route(`**/v1/jobs/${shop.film}`, (route) => route.abort(), { times: 1 })
     await page.goto(`${served.url}#/queues?queue=gpu`)
     await page.getByRole('cell', { name: 'render, segment 3' }).waitFor()
     await page.close()
@@ -580,6 +591,30 @@ describe('a pipeline', () => {
     await page.mouse.move((box?.x ?? 0) + 90, (box?.y ?? 0) + 60, { steps: 4 })
     await page.mouse.up()
     await expect.poll(place).not.toBe(begun)
+    // Where it is taken hold of says only how it is moved.
+    const moved = await place()
+    const probe = page.getByRole('button', { name: /^probe/ })
+    const { x, y } = (await probe.boundingBox()) ?? { x: 0, y: 0 }
+    await page.mouse.move(x + 20, y + 20)
+    await page.mouse.down()
+    await page.mouse.move(x + 60, y + 40, { steps: 4 })
+    await page.mouse.up()
+    await expect.poll(place).not.toBe(moved)
+    expect(page.url()).not.toContain('stage=')
+    await page.mouse.click(x + 60, y + 40)
+    await page.getByRole('heading', { name: /^probe done/ }).waitFor()
+    // A stage that the focus comes to is in the picture.
+    for (let i = 0; i < 5; i++) await page.getByRole('button', { name: 'Larger' }).click()
+    const isInside = async (name: RegExp): Promise<boolean> => {
+      const own = await page.getByRole('button', { name }).boundingBox()
+      const all = await graph.boundingBox()
+      if (own === null || all === null) return false
+      return own.x >= all.x - 1 && own.x + own.width <= all.x + all.width + 1
+    }
+    expect(await isInside(/^announce/)).toBe(false)
+    await graph.focus()
+    await tabTo(page, /^announce/)
+    await expect.poll(() => isInside(/^announce/)).toBe(true)
     await page.getByRole('button', { name: 'All', exact: true }).click()
     await page.getByRole('button', { name: /^translate/ }).focus()
     await page.keyboard.press('Enter')

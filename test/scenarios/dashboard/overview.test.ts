@@ -319,7 +319,7 @@ describe('what is done about it', () => {
     await page.getByRole('button', { name: 'Configure queue default' }).click()
     await page.getByLabel('Rate').fill('500/1s')
     await submitButton(page).click()
-    await page.getByRole('row', { name: /^default.*500 may start per 1.0 s/ }).waitFor()
+    await page.getByRole('row', { name: /^default.*500 may start per 1 s/ }).waitFor()
     expect((await pawl.queue('default')).rate).toEqual({ count: 500, perMs: 1_000 })
     const limits = page.getByRole('table', { name: 'Limits' })
     await page.getByLabel('Keys that begin with').fill('nobody')

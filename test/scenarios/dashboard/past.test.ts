@@ -74,6 +74,8 @@ describe.each(PLACES)('a store %s', (_name, place) => {
   let story: { readonly id: string; readonly positions: readonly number[] }
   /** Where all entries stand. */
   let log: readonly number[]
+  /** When the first of them was written. */
+  let began: number
 
   beforeAll(async () => {
     pawl = await open(await place())
@@ -95,6 +97,7 @@ describe.each(PLACES)('a store %s', (_name, place) => {
       limit: 1_000,
     })
     log = (all ?? []).map(({ position }) => position)
+    began = all?.[0]?.entry.at ?? 0
   }, 120_000)
 
   afterAll(async () => {
@@ -166,6 +169,25 @@ describe.each(PLACES)('a store %s', (_name, place) => {
       await page.close()
     })
 
+    it('goes back no further than the log, and then to the view that was before it', async () => {
+      const { page, go } = await openPast('jobs')
+      await go('past')
+      const within = page.getByLabel('Within the last')
+      await expect
+        .poll(() => within.locator('option').allTextContents())
+        .toEqual(['All of the log'])
+      await page.getByRole('slider', { name: 'Moment' }).focus()
+      await page.keyboard.press('Home')
+      await page.waitForURL(new RegExp(`time=${began}$`))
+      await page.locator('tr.current').waitFor()
+      await page.getByRole('button', { name: 'Next entry' }).click()
+      await page.waitForURL(/position=\d+/)
+      await page.goBack()
+      await page.waitForURL(/#\/jobs$/)
+      await page.getByRole('combobox', { name: 'Filter' }).waitFor()
+      await page.close()
+    })
+
     it('says what changed between two moments that were chosen', async () => {
       const [first = 0] = story.positions
       const last = story.positions.at(-1) as number
@@ -218,6 +240,38 @@ describe.each(PLACES)('a store %s', (_name, place) => {
       await page.getByRole('row', { name: /^state "QUEUED" "FAILED"/ }).waitFor()
       expect(await seriousFaults(page)).toEqual([])
       expect(faults).toEqual([])
+      await page.close()
+    })
+
+    it('compares with a moment only if it knows how the job was then', async () => {
+      const [first = 0] = story.positions
+      let answers: 'none' | 'a refusal' | 'the server' = 'none'
+      let lost = 0
+      const { page, go } = await openPast('jobs')
+      await page.route(
+        ({ pathname, searchParams }) =>
+          pathname.includes('/v1/past/jobs/') && searchParams.get('position') === `${first}`,
+        (route) => {
+          if (answers === 'the server') return route.continue()
+          if (answers === 'none') {
+            lost += 1
+            return route.abort()
+          }
+          const detail = 'The history before it was removed.'
+          return route.fulfill({ status: 422, json: { code: 'BeforeHistory', detail } })
+        },
+      )
+      await page.goto(`${served.url}#/past?job=${story.id}&with=p${first}`)
+      await expect.poll(() => lost).toBeGreaterThan(1)
+      expect(await page.getByRole('row', { name: /^id/ }).count()).toBe(0)
+      answers = 'the server'
+      await page.getByRole('row', { name: /^state "QUEUED" "FAILED"/ }).waitFor()
+      answers = 'a refusal'
+      await go('jobs')
+      await page.goto(`${served.url}#/past?job=${story.id}&with=p${first}`)
+      await page.getByRole('alert').getByText('The history before it was removed.').waitFor()
+      await page.getByRole('heading', { name: 'The job as it was FAILED' }).waitFor()
+      expect(await page.getByRole('row', { name: /^id/ }).count()).toBe(0)
       await page.close()
     })
 

@@ -93,6 +93,27 @@ it('of one type sees its numbers, and of which type it is', async () => {
   await page.close()
 })
 
+it('of one type is shown what an action for many means, and the command that means the same', async () => {
+  const { page, go } = await enter('mailer')
+  await go('jobs')
+  await page.getByRole('button', { name: 'Cancel…' }).click()
+  const dialog = page.getByRole('dialog')
+  await dialog.locator('.preview', { hasText: '3 jobs match type:mail' }).waitFor()
+  expect(await dialog.innerText()).not.toContain('all jobs are meant')
+  await dialog.getByText('As a command').click()
+  const command = dialog.locator('.command code')
+  expect(await command.textContent()).toBe('pawl bulk cancel --type mail --yes')
+  await dialog.getByRole('button', { name: 'Back' }).click()
+  await go('quarantine')
+  await page.getByRole('button', { name: 'Discard all…' }).click()
+  await dialog.locator('.preview', { hasText: '3 jobs match' }).waitFor()
+  await dialog.getByText('As a command').click()
+  expect(await command.textContent()).toBe(
+    'pawl bulk discard --type mail --state QUARANTINED --yes',
+  )
+  await page.close()
+})
+
 it('of several types chooses which one the views are about', async () => {
   const { page, go } = await enter('both')
   await page.locator('.needs').waitFor()

@@ -95,9 +95,9 @@ async function main(folder: string, only: readonly string[]): Promise<void> {
   await built.remove()
 }
 
-/** Figures over time need some time. */
+/** Figures over time need some time. A line that is flat takes no room, and is there all the same. */
 async function seenMoving(page: Page): Promise<void> {
-  await page.locator('.chart .line, .machine .rate').first().waitFor()
+  await page.locator('.chart .line, .machine .rate').first().waitFor({ state: 'attached' })
   await page.waitForTimeout(SEEN_MS)
 }
 

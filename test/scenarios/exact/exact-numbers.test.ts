@@ -287,6 +287,9 @@ async function refusedOrTaken(folder: string): Promise<void> {
   const queued = `{"type":"note","input":{"id":${LARGE}}}\n{"type":"note","input":1}\n`
   const imported = await cli(['import', '-', '--store', folder], { input: queued })
   expect(imported.out).toContain('Submitted 1, passed over 0, refused 1.')
+  const ended = `{"type":"note","input":1,"was":{"state":"SUCCEEDED","output":{"id":${LARGE}}}}\n`
+  const all = ['import', '-', '--all', '-y', '--store', folder]
+  expect((await cli(all, { input: ended })).out).toBe('Submitted 1, passed over 0, refused 0.\n')
   expect(imported.out).toContain(`Line 1 has the number ${LARGE} at \`input.id\``)
 }
 

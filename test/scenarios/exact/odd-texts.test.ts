@@ -124,4 +124,19 @@ describe('a request', () => {
     }
     expect((await pawl.list()).jobs).toEqual([])
   })
+
+  it('may have a percent sign that stands for itself', async () => {
+    const { server, pawl } = await serverInFront()
+    const { id } = await pawl.submit(job('note', { run: () => null }), undefined, {
+      tags: ['100%'],
+    })
+    for (const query of ['tag=100%', 'tag=100%25']) {
+      const found = await fetch(`${server.url}/v1/jobs?${query}`)
+      expect([query, found.status, await found.json()]).toMatchObject([
+        query,
+        200,
+        { jobs: [{ id }] },
+      ])
+    }
+  })
 })

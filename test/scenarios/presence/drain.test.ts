@@ -2,6 +2,8 @@
  * A worker that a person drains from wherever they are: it takes nothing more, finishes what it has, shows it, and stays so until
  * it is resumed or its process ends. Here the processes are engines that know nothing of each other.
  */
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { Pawl, Worker } from '../../../src/index.ts'
 import { job, open, typed, UnknownWorker } from '../../../src/index.ts'
@@ -54,7 +56,7 @@ async function drains(home: Pawl, other: Pawl): Promise<void> {
   // It finishes what it has, and takes nothing: not even what its own process submits.
   const waiting = await home.submit(echo, 1)
   expect((await home.explain(waiting.id)).reasons).toMatchObject([
-    { what: 'workers-busy', message: expect.stringContaining('take nothing more') },
+    { what: 'workers-busy', message: expect.stringContaining('until they are resumed') },
   ])
   long.end()
   await running.result({ timeout: '20s' })
@@ -85,6 +87,18 @@ describe.each(EVERY_ENGINE)('a worker that is drained: %s', (_name, openEngine) 
     await expect(pawl.resumeWorker(worker.name)).rejects.toThrow(UnknownWorker)
     pawl.work([echo])
     expect(await waiting.result({ timeout: '20s' })).toBe(1)
+  })
+})
+
+describe('a process whose only worker is drained', () => {
+  it('lives until the worker stops', async () => {
+    const program = new URL('drained-program.ts', import.meta.url).pathname
+    const { stdout } = await promisify(execFile)(
+      process.execPath,
+      ['--import', 'tsx', program, await temporaryFolder()],
+      { timeout: 60_000 },
+    )
+    expect(stdout).toBe('drained\nresumed 7\nstopped\n')
   })
 })
 

@@ -9,6 +9,7 @@ import type { Notice, Pawl } from '../../../src/index.ts'
 import { job, open, pipeline, TerminalError, typed } from '../../../src/index.ts'
 import { PAWL_VERSION } from '../../../src/engine/presence/presence-loop.ts'
 import { deferred, EVERY_ENGINE } from '../../support/engines.ts'
+import { serverInFront } from '../../support/server-calls.ts'
 import type { SharedPlace } from '../shared/places.ts'
 import { engineAt, SHARED } from '../shared/places.ts'
 
@@ -265,6 +266,49 @@ async function expectStalled(pawl: Pawl, id: string, before: number): Promise<vo
   const { reasons } = await pawl.explain(id)
   expect(reasons.map(({ what }) => what)).toEqual(['running', 'stalled'])
 }
+
+it('a process that says what cannot be read is not heard, and hides no other', async () => {
+  const { pawl, call } = await serverInFront()
+  const { id } = await pawl.submit(echo, 7)
+  const worker = {
+    id: 'w-1',
+    name: null,
+    serves: [],
+    used: 0,
+    free: 1,
+    isDraining: false,
+    drained: null,
+    held: 0,
+    holds: [],
+    startedAt: 1,
+  }
+  const good = { host: 'h', pid: 1, version: '0.1.0', workers: [worker], stalled: [] }
+  const waitMs = { count: 1, sum: 1, counts: null }
+  const said = [
+    good,
+    'x',
+    null,
+    {},
+    { ...good, workers: [{ ...worker, serves: null }] },
+    { ...good, stalled: [null] },
+    { ...good, totals: { since: 1, waitMs } },
+  ]
+  const reports = [{ job: id, saidAt: 1, text: '{"progress":"x"' }]
+  for (const [i, one] of said.entries()) {
+    const text = one === 'x' ? one : JSON.stringify(one)
+    const { status } = await call('presence.say', { session: `remote-${i}`, text, reports })
+    expect(status).toBe(200)
+  }
+  const listed = await call('workers.list')
+  expect(listed.body['workers']).toMatchObject([{ id: 'w-1', pid: 1 }])
+  expect((await call('health')).body).toMatchObject({ isWell: true })
+  expect((await call('jobs.explain', { job: id })).status).toBe(200)
+  expect((await call('jobs.show', { job: id })).body).toMatchObject({
+    id,
+    lines: [],
+  })
+  await expect.poll(async () => (await call('figures')).body['now']).toBeGreaterThan(1)
+})
 
 describe('opening', () => {
   it('an engine in memory takes no presence, and only true and false are', async () => {

@@ -11,10 +11,12 @@ import { Hono } from 'hono'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import type { Pawl } from '../../../src/index.ts'
 import { job, open } from '../../../src/index.ts'
+import { SERVER_PROBLEMS } from '../../../src/protocol/index.ts'
 import { createHandler, createMiddleware } from '../../../src/server/index.ts'
 import { startBrowser } from '../../support/browser.ts'
 import { builtDashboard } from '../../support/dashboard.ts'
 import { openPage } from '../../support/dashboard-page.ts'
+import { deferred } from '../../support/engines.ts'
 
 const note = job('note', { run: () => null })
 
@@ -106,6 +108,8 @@ describe.each(Object.entries(SERVERS))('mounted in %s', (_name, mount) => {
     onTestFinished(() => gone.abort())
     const watched = await fetch(`${mounted.url}/v1/watch`, { signal: gone.signal })
     expect(watched.headers.get('content-type')).toBe('text/event-stream')
+    // What compresses the answers of a program keeps them back, unless it is told not to.
+    expect(watched.headers.get('cache-control')).toBe('no-store, no-transform')
     const { id } = await pawl.submit(note)
     const decoder = new TextDecoder()
     let text = ''
@@ -161,10 +165,36 @@ describe('a middleware', () => {
     expect(answer.status).toBe(500)
     expect(await answer.json()).toMatchObject({
       code: 'BodyTaken',
+      kind: SERVER_PROBLEMS.BodyTaken.kind,
       detail: expect.stringContaining('before what parses bodies'),
     })
     expect((await pawl.counts()).total).toBe(total)
     expect((await fetch(`${url}/healthz`)).status, 'what has no body is answered').toBe(200)
+  })
+
+  it('keeps no stream open for a caller that left BEFORE the program let its request through', async () => {
+    const [arrived, left] = [deferred(), deferred()]
+    const pawlAt = createMiddleware(pawl, { ...NO_TOKENS, path: BELOW, limits: { open: 1 } })
+    const own = createServer((request, response) => {
+      if (!request.url?.endsWith('from=0')) return pawlAt(request, response)
+      arrived.resolve()
+      // AFTER all that its end makes known.
+      response.once('close', () => setImmediate(left.resolve))
+      void left.promise.then(() => pawlAt(request, response))
+    })
+    const { url, close } = await listening(own)
+    onTestFinished(() => void close())
+    const gone = new AbortController()
+    const watched = fetch(`${url}/v1/watch?from=0`, { signal: gone.signal }).catch(() => null)
+    await arrived.promise
+    gone.abort()
+    await Promise.all([watched, left.promise])
+    const status = async (): Promise<number> => {
+      const other = await fetch(`${url}/v1/watch?from=1`)
+      await other.body?.cancel()
+      return other.status
+    }
+    await expect.poll(status).toBe(200)
   })
 
   it('needs tokens, or that they are done without', () => {

@@ -132,6 +132,26 @@ describe('a pushed job', () => {
     }
   })
 
+  it('is given up, or put off, as its function says, whatever numbers are in what it says', async () => {
+    const statuses = [429, 503, 200, 422]
+    const server = createServer((_, outgoing) => {
+      const status = statuses.shift() as number
+      const body = '{"code":"Said","id":9007199254740993,"output":9007199254740993}'
+      outgoing.writeHead(status, { 'retry-after': '0' }).end(status === 200 ? '{"output":1}' : body)
+    })
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    onTestFinished(() => void server.close())
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
+    const pawl = await engine()
+    // By its own policy it would not be tried again within the test.
+    const patient = contract('patient', { retry: { max: 2, delay: '1h' } })
+    pawl.work([pushJob(patient, { url, key: KEY })])
+    expect(await (await pawl.submit(patient)).result(RESULT)).toBe(1)
+    const { id } = await pawl.submit(patient)
+    await expect.poll(async () => (await pawl.get(id))?.state).toBe('FAILED')
+    expect((await pawl.get(id))?.error).toMatchObject({ code: 'Said' })
+  })
+
   it('is not waited for beyond its deadline, nor when it was cancelled', async () => {
     const told = deferred<unknown>()
     const gate = deferred()

@@ -139,6 +139,13 @@ const WIDE: readonly [OperationName, Record<string, unknown>][] = [
   ['presence.heard', {}],
 ]
 
+/** As `past.entries` has it. */
+interface PastEntry {
+  readonly position: number
+  readonly type: string
+  readonly job: string | null
+}
+
 /** The inbox goes by types, and not by queues. */
 function isOfTypesOnly(name: OperationName): boolean {
   return name === 'inbox.list' || name === 'query.questions'
@@ -263,6 +270,48 @@ describe('a token that is held to some jobs', () => {
     ])
   })
 
+  it('is given as many entries of its own as it asks for, whatever others wrote between them', async () => {
+    const { pawl, call, ids } = await prepared()
+    const others = Array.from({ length: 2_000 }, (_, i) => ({ id: `${SECRET}-${i}`, hold: true }))
+    await Promise.all(others.map((options) => pawl.submit(other, SECRET, options)))
+    await pawl.cancel(ids.slow)
+    const own = [
+      ['JobSubmitted', ids.slow],
+      ['JobCancelled', ids.slow],
+    ]
+    const read = async (input: Record<string, unknown>) => {
+      const { body } = await call('past.entries', input, SLOW)
+      const { entries, next } = body as { entries: PastEntry[]; next: number | null }
+      return { found: entries.map(({ type, job: about }) => [type, about]), next }
+    }
+    for (const newest of [false, true]) {
+      expect(await read({ newest })).toEqual({ found: own, next: null })
+      const inOrder = newest ? own.toReversed() : own
+      const one = await read({ newest, limit: 1 })
+      expect(one.found).toEqual([inOrder[0]])
+      const two = await read({ newest, limit: 1, [newest ? 'through' : 'after']: one.next })
+      expect(two.found).toEqual([inOrder[1]])
+    }
+  })
+
+  it('is told where to go on if its own entries are rare', async () => {
+    const { pawl, call } = await prepared()
+    const others = Array.from({ length: 10_000 }, (_, i) => ({ id: `${SECRET}-${i}`, hold: true }))
+    await Promise.all(others.map((options) => pawl.submit(other, SECRET, options)))
+    const { id } = await pawl.submit(mail, 'mine', { queue: 'slow' })
+    const [first] = (await call('past.entries', { limit: 1 }, SLOW)).body['entries'] as PastEntry[]
+    let next: unknown = first?.position
+    const found: unknown[] = []
+    let pages = 0
+    for (; next !== null; pages++) {
+      const { body } = await call('past.entries', { after: next, limit: 1 }, SLOW)
+      found.push(...(body['entries'] as PastEntry[]).map((one) => one.job))
+      next = body['next']
+    }
+    expect(found).toEqual([id])
+    expect(pages).toBeGreaterThan(1)
+  })
+
   it('works over a store of its own: its worker runs its jobs, pipelines among them', async () => {
     const { server } = await prepared()
     const steps = pipeline('steps', { input: typed<number>(), queue: 'slow' }).stage('one', {
@@ -355,6 +404,58 @@ describe('a token that sees no payloads', () => {
     expect((await call('query.job', { job: id }, BLIND)).status).toBe(403)
     expect((await call('store.at.job', { job: id, moment: { position: 9 } }, BLIND)).status).toBe(
       403,
+    )
+  })
+
+  it('sees no words of handlers, and no reasons, in what processes of workers say and are asked', async () => {
+    const { pawl, call, ids } = await prepared()
+    const session = 'remote-1'
+    const worker = {
+      id: 'w-1',
+      name: null,
+      serves: [],
+      used: 0,
+      free: 1,
+      isDraining: true,
+      drained: { at: 1, by: 'ada', reason: SECRET },
+      held: 0,
+      holds: [],
+      startedAt: 1,
+    }
+    const state = { host: 'h', pid: 1, version: '0.1.0', workers: [worker], stalled: [] }
+    const report = { job: ids.mail, saidAt: 1, text: `{"progress":"${SECRET}","lines":[]}` }
+    const said = { session, text: JSON.stringify(state), reports: [report] }
+    expect((await call('presence.say', said, MAIL)).status).toBe(200)
+    await pawl.drainWorker('w-1', { by: 'ada', reason: SECRET })
+    const { body } = await call('store.news', { since: null, waitMs: 0, session }, MAIL)
+    expect(JSON.stringify(body['asked'])).toContain(SECRET)
+
+    const told = await call('store.news', { since: null, waitMs: 0, session }, BLIND)
+    expect([told.status, 'asked' in told.body]).toEqual([200, false])
+    expect((await call('presence.report', { job: ids.mail }, BLIND)).status).toBe(403)
+    expect((await call('presence.heard', {}, BLIND)).status).toBe(403)
+    const listed = await call('workers.list', {}, BLIND)
+    expect(listed.body['workers']).toMatchObject([
+      { id: 'w-1', drained: { by: 'ada', reason: '' } },
+    ])
+  })
+
+  it('is told of no operation that it is refused', async () => {
+    const { call } = await prepared()
+    const { body } = await call('caller', {}, BLIND)
+    const may = new Set(body['operations'] as readonly string[])
+    expect(may.has('jobs.show') && may.has('jobs.cancel') && may.has('past.entries')).toBe(true)
+    // Of commands, each is refused by itself.
+    const calls = CALLS.filter(
+      ({ name, kind }) => kind !== 'text' && name !== 'store.execute' && may.has(name),
+    )
+    for (const operation of calls) {
+      const name = operation.name as OperationName
+      const { status } = await call(name, inputAbout(operation), BLIND)
+      expect([name, status === 403]).toEqual([name, false])
+    }
+    expect([...may].filter((name) => /^query\.|^store\.at\.|^presence\.heard/.test(name))).toEqual(
+      [],
     )
   })
 })

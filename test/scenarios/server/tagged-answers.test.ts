@@ -4,6 +4,7 @@
 import { expect, it } from 'vitest'
 import { job, open, typed } from '../../../src/index.ts'
 import { createHandler } from '../../../src/server/index.ts'
+import { serverInFront } from '../../support/server-calls.ts'
 
 const note = job('note', { input: typed<string>(), run: () => null })
 const ADA = 'ada-0123456789abcdef'
@@ -35,4 +36,14 @@ it('are sent it once, until it changed, and what they may not see has a tag of i
   expect(await changed.json()).toMatchObject({ state: 'FAILED' })
   handler.close()
   await pawl.close()
+})
+
+it('has no length where it is not sent', async () => {
+  const { pawl, server } = await serverInFront()
+  const { id } = await pawl.submit(note, 'x', { hold: true })
+  const shown = await fetch(`${server.url}/v1/jobs/${id}`)
+  expect(Number(shown.headers.get('content-length'))).toBe((await shown.text()).length)
+  const headers = { 'if-none-match': shown.headers.get('etag') ?? '' }
+  const again = await fetch(`${server.url}/v1/jobs/${id}`, { headers })
+  expect([again.status, again.headers.get('content-length')]).toEqual([304, null])
 })

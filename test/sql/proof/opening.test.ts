@@ -20,9 +20,11 @@ async function run(
   ...texts: readonly string[]
 ): Promise<readonly StatementResult[]> {
   const connection = await dialectOf(address).connect()
-  const answers = await connection.run(texts.map((sql) => ({ sql, values: [] })))
-  await connection.close()
-  return answers
+  try {
+    return await connection.run(texts.map((sql) => ({ sql, values: [] })))
+  } finally {
+    await connection.close()
+  }
 }
 
 function submit(job: string) {

@@ -35,6 +35,7 @@ const HOT: readonly (keyof Statements)[] = [
   'endedKinds',
   'oldestEnded',
   'limitsAfter',
+  'limitsUsed',
   'deleteLimits',
   'groupTurnsAfter',
   'deleteGroupTurns',
@@ -115,6 +116,7 @@ const IN_ORDER: ReadonlySet<keyof Statements> = new Set<keyof Statements>([
   'candidates',
   'oldestEnded',
   'limitsAfter',
+  'limitsUsed',
   'groupTurnsAfter',
   'pipelinesToCheck',
   'questionsBehind',
@@ -159,6 +161,30 @@ describe.each(DATABASE_NAMES)('the statements of a claim on %s', (name) => {
       plans.push(found)
     }
     for (const later of plans.slice(1)) expect(later).toEqual(plans[0])
+  })
+})
+
+describe('a page of limits that begin with a prefix', () => {
+  it('begins at the prefix on SQLite, whichever of the two bounds it is', async () => {
+    const address = await freshAddress('SQLite')
+    await (await openAt(address)).close()
+    const connection = await dialectOf(address).connect()
+    const values = ['', 'z', 1]
+    const asked = { sql: `explain ${SQLITE.limitsUsed}`, values }
+    const [program] = await connection.run([asked])
+    const steps = (program?.rows ?? []).map(([, step]) => step as string)
+    // `SeekGT` would be by `after` alone, and read all keys between that and the prefix.
+    expect(steps.filter((step) => step.startsWith('Seek'))).toEqual(['SeekGE'])
+    await connection.close()
+  })
+
+  it('begins at both bounds on PostgreSQL, of which its index takes the later one', async () => {
+    const address = await freshAddress('PostgreSQL')
+    await (await openAt(address)).close()
+    const connection = await dialectOf(address).connect()
+    const plan = await postgresPlan(connection, POSTGRES.limitsUsed)
+    expect(plan).toMatch(/Index Cond: \(\(key > .*\) AND \(key >= /)
+    await connection.close()
   })
 })
 

@@ -10,6 +10,7 @@ import { EntryFeed } from '../../../src/store/sql/queries/entry-feed.ts'
 import { Records } from '../../../src/store/sql/rows/records.ts'
 import type { SqlStore } from '../../../src/store/sql/sql-store.ts'
 import { POSTGRES } from '../../../src/store/sql/postgres/statements.ts'
+import { resolved, submitHeldPipeline } from '../../support/held-jobs.ts'
 import { onRecord, pipeline, plain, policy, stage } from '../../support/specs.ts'
 import type { Address } from './addresses.ts'
 import { dialectOf, openAt } from './addresses.ts'
@@ -199,6 +200,31 @@ describe('two transactions on PostgreSQL', () => {
     for (const one of [early, late, watch]) await one.close()
   })
 
+  it('are not on a page as long as an earlier one may still come, whoever reads on behind it', async () => {
+    const { address, open } = await two()
+    const hand = new Hand(await openAt(address))
+    const pageBehind = async (after: number): Promise<number[]> => {
+      const through = Number.MAX_SAFE_INTEGER
+      const page = await hand.store.query({ kind: 'entries', after, through, limit: 9 })
+      return page.map(({ position }) => position)
+    }
+    const late = await open()
+    // The first one is drawn in vain.
+    const [drawn] = await late.run([ask(POSTGRES.positions, 1)])
+    const first = Number(drawn?.rows[0]?.[0])
+    await hand.submit('a')
+    // Other tests may write meanwhile: their transactions might be the one that drew it.
+    await expect.poll(() => pageBehind(0)).toEqual([first + 1])
+    await late.run([ask('begin'), ask(POSTGRES.positions, 1)])
+    await hand.submit('b')
+    expect(await pageBehind(0)).toEqual([first + 1])
+    expect(await pageBehind(first + 1)).toEqual([])
+    await late.run([ask('rollback')])
+    await expect.poll(() => pageBehind(first + 1)).toEqual([first + 3])
+    await late.close()
+    await hand.store.close()
+  })
+
   it('do not cancel a pipeline whose last task is committed meanwhile', async () => {
     const address = await freshAddress('PostgreSQL')
     let hold: Promise<void> | null = null
@@ -234,5 +260,29 @@ describe('two transactions on PostgreSQL', () => {
     expect(view?.state).toBe('SUCCEEDED')
     await worker.store.close()
     await operator.store.close()
+  })
+})
+
+describe.each(DATABASE_NAMES)('a page of held effects on %s', (name) => {
+  it('leaves out a pipeline whose last one a person said the outcome of meanwhile', async () => {
+    const address = await freshAddress(name)
+    const other = await openAt(address)
+    await submitHeldPipeline(other, 'pipe', 'h')
+    const { heldTasks } = dialectOf(address).statements
+    const store = await openAt(address, {}, (inner) => ({
+      close: () => inner.close(),
+      async run(asks) {
+        // Its tallies have been read.
+        if (asks.some(({ sql }) => sql === heldTasks)) {
+          await other.execute([resolved('pipe', 'happened')])
+        }
+        return inner.run(asks)
+      },
+    }))
+    const asked = { kind: 'quarantine', heldEffects: true, limit: 9 } as const
+    expect((await other.query(asked)).jobs.map(({ id }) => id)).toEqual(['pipe'])
+    expect((await store.query(asked)).jobs).toEqual([])
+    await store.close()
+    await other.close()
   })
 })

@@ -98,7 +98,10 @@ export function AnswerForm(props: AnswerFormProps) {
 /** AFTER the fields say what is wrong with them. */
 function focusOn(form: HTMLFormElement | null, id: string): void {
   const place = form?.querySelector(`#${CSS.escape(id)}`)
-  const field = place?.matches('fieldset') === true ? place.querySelector('input') : place
+  const field =
+    place?.matches('fieldset') === true
+      ? place.querySelector('input, select, textarea, button')
+      : place
   if (field instanceof HTMLElement) field.focus()
 }
 
@@ -112,13 +115,20 @@ function PartFields({ part, of, isTop = false }: PartProps<FormPart>) {
   if (part.kind === 'list') return <ListFields part={part} of={of} />
   if (part.kind !== 'group') return <Field part={part} of={of} />
   if (isTop) return <GroupFields part={part} of={of} />
+  const id = `${of.id}-${part.path}`
+  const problem = of.problems[part.path]
   return (
-    <fieldset class="group">
+    <fieldset class="group" id={id} aria-describedby={problem && `${id}-wrong`}>
       <legend>
         <PartLabel of={part} />
       </legend>
       <Hint of={part} />
       <GroupFields part={part} of={of} />
+      {problem !== undefined && (
+        <p id={`${id}-wrong`} class="wrong">
+          {seen(problem)}
+        </p>
+      )}
     </fieldset>
   )
 }
@@ -174,11 +184,13 @@ function ListFields({ part, of }: PartProps<ListPart>) {
   )
 }
 
-function PartLabel({ of: { label, isNeeded } }: { readonly of: FormPart }) {
+function PartLabel({ of }: { readonly of: FormPart }) {
+  const { label, isNeeded } = of
+  const mayBeEmpty = !isNeeded || (of.kind === 'group' && of.isNullable)
   return (
     <>
       {seen(label)}
-      {!isNeeded && <span class="optional"> (may be empty)</span>}
+      {mayBeEmpty && <span class="optional"> (may be empty)</span>}
     </>
   )
 }

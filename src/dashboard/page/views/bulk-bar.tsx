@@ -7,6 +7,7 @@ import { action, RATE_FIELD } from '../action.ts'
 import { serverNow } from '../clock.ts'
 import { countText } from '../duration-text.ts'
 import type { RouteParameters } from '../route.ts'
+import { scopeInUse } from '../session.ts'
 import type { AskedJobs } from './filter-text.ts'
 import { filterIn, filterText } from './filter-text.ts'
 import { countsBy } from './job-counts.ts'
@@ -97,9 +98,15 @@ async function changesOf(
     })
 }
 
+/** Which jobs are meant, with what the reader's token is held to. */
+function scopedText(parameters: RouteParameters): string {
+  const said = Object.entries(parameters).filter(([, value]) => value !== '')
+  return filterText({ ...scopeInUse(), ...Object.fromEntries(said) })
+}
+
 function bulkAction(kind: string, parameters: RouteParameters): Action {
   const filter = filterIn(parameters, serverNow())
-  const text = filterText(parameters)
+  const text = scopedText(parameters)
   const words = BULK[kind] as BulkWords
   const input = {
     action: kind,

@@ -8,7 +8,6 @@ import type { AnswerOf } from '../api.ts'
 import { call } from '../api.ts'
 import { countText } from '../duration-text.ts'
 import { useLive } from '../live.ts'
-import { STATES } from '../parts.tsx'
 import type { RouteParameters } from '../route.ts'
 import { goTo, linkTo } from '../route.ts'
 import { line, seen } from '../safe-text.ts'
@@ -21,6 +20,7 @@ import {
   ONLY,
   partsIn,
   quotedValue,
+  STATES,
   typedFilter,
   WORDS,
 } from './filter-text.ts'
@@ -70,7 +70,7 @@ interface FilterField {
   readonly shown: readonly Suggestion[]
   /** Of those that are shown; -1: none. */
   readonly marked: number
-  readonly setText: (text: string) => void
+  readonly type: (text: string) => void
   readonly open: (isOpen: boolean) => void
   readonly apply: (filter: string) => void
   readonly take: (suggestion: Suggestion) => void
@@ -86,7 +86,12 @@ function useFilterField(parameters: RouteParameters): FilterField {
   const [marked, setMarked] = useState(-1)
   const input = useRef<HTMLInputElement>(null)
   // It follows the address, as when the reader goes back.
-  useEffect(() => setText(set), [set])
+  const type = (typed: string): void => {
+    setText(typed)
+    // What was wrong was said of another text.
+    setProblem(null)
+  }
+  useEffect(() => type(set), [set])
   const { part, suggestions } = useSuggestions(text, input.current?.selectionStart ?? text.length)
   const apply = (filter: string): void => {
     try {
@@ -103,7 +108,7 @@ function useFilterField(parameters: RouteParameters): FilterField {
   const take = ({ text: given, isWhole }: Suggestion): void => {
     const rest = text.slice(part.to).trimStart()
     const next = `${text.slice(0, part.from)}${given}${isWhole ? ' ' : ''}${rest}`
-    setText(next)
+    type(next)
     setMarked(-1)
     input.current?.focus()
     if (isWhole) apply(next)
@@ -118,11 +123,11 @@ function useFilterField(parameters: RouteParameters): FilterField {
     setMarked(-1)
   }
   const shown = isOpen ? suggestions : []
-  return { input, text, problem, shown, marked, setText, open, apply, take, mark }
+  return { input, text, problem, shown, marked, type, open, apply, take, mark }
 }
 
 function FilterInput({ of }: { readonly of: FilterField }) {
-  const { input, text, problem, shown, marked, setText, open, apply, take, mark } = of
+  const { input, text, problem, shown, marked, type, open, apply, take, mark } = of
   const one = shown[marked]
   const onKeyDown = (event: KeyboardEvent): void => {
     const keys: Readonly<Record<string, () => void>> = {
@@ -153,7 +158,7 @@ function FilterInput({ of }: { readonly of: FilterField }) {
         spellcheck={false}
         placeholder="type:mail state:FAILED, or an id"
         onInput={(event) => {
-          setText(event.currentTarget.value)
+          type(event.currentTarget.value)
           open(true)
         }}
         onFocus={() => open(true)}

@@ -2,6 +2,7 @@
  * A filter of jobs as one types it (`type:mail state:FAILED ended-since:today`), as it stands in the address, and as the server
  * takes it. What has a space, or a quotation mark, stands in quotation marks.
  */
+import type { JobState } from '../../../kernel/index.ts'
 import { PIPELINE_JOB_TRANSITIONS } from '../../../kernel/index.ts'
 import type { OperationInput } from '../../../protocol/index.ts'
 import { FieldProblem } from '../action.ts'
@@ -47,7 +48,8 @@ export const HINTS: Readonly<Record<FilterWord | 'id', string>> = {
 
 /** Of jobs with held effects there is a list, and none of those without. */
 export const ONLY = 'true'
-const STATES = Object.keys(PIPELINE_JOB_TRANSITIONS)
+/** In the order in which a job comes to them. */
+export const STATES = Object.keys(PIPELINE_JOB_TRANSITIONS) as readonly JobState[]
 const TIMES: ReadonlySet<string> = new Set([
   'submittedFrom',
   'submittedBefore',
@@ -112,7 +114,7 @@ function assertFits(word: FilterWord, value: string): void {
   if (word === 'held-effects' && value !== ONLY) {
     throw new FieldProblem(`There is ${word}:${ONLY} only: no list is kept of jobs without.`)
   }
-  if (word === 'state' && !STATES.includes(value.toUpperCase())) {
+  if (word === 'state' && !STATES.some((state) => state === value.toUpperCase())) {
     throw new FieldProblem(`A state is one of ${STATES.join(', ')}.`)
   }
   if (TIMES.has(WORDS[word])) timeOf(value, 0)

@@ -1,6 +1,6 @@
 /**
  * Questions that wait for people, each with a form. An answer carries a name and a reason. Whom they are for, and of which
- * type of job they are, stands in the address.
+ * type of job they are, stands in the address. The page of a job shows those of that job.
  */
 import { useRef, useState } from 'preact/hooks'
 import { announcement } from '../action.ts'
@@ -48,7 +48,7 @@ export function InboxView({ parameters }: { readonly parameters: RouteParameters
       {data === null ? (
         problem === null && <Waiting />
       ) : (
-        <Questions
+        <AllQuestions
           key={key}
           open={data.questions}
           none={isHeld ? 'No such question waits.' : 'No question waits. All is decided.'}
@@ -74,30 +74,64 @@ function keyOf({ job, stage, segment, name, since }: ShownQuestion): string {
   return JSON.stringify([job, stage, segment, name, since])
 }
 
-interface QuestionsProps {
-  /** Those that wait now, the oldest first. */
-  readonly open: readonly ShownQuestion[]
-  /** What is said if there is none. */
-  readonly none: string
+interface OfJobProps {
+  readonly job: string
+  /** It may ask something now. */
+  readonly mayAsk: boolean
 }
 
-/** In the order in which they came. One that is being answered stays where it is, also when it waits no more. */
-function Questions({ open, none }: QuestionsProps) {
+/** What a job asks, on its own page. Nothing is shown of one that asks nothing. */
+export function QuestionsOfJob({ job, mayAsk }: OfJobProps) {
+  const { data, problem } = useLive(`questions ${job} ${mayAsk}`, async (ended) => {
+    return mayAsk ? (await call('inbox.list', { job, limit: PAGE }, ended)).questions : []
+  })
+  const { shown, mark, now } = useShownQuestions(data)
+  if (shown.length === 0) return <Problem problem={problem} />
+  return (
+    <section aria-labelledby="asks">
+      <h2 id="asks">It asks</h2>
+      <Problem problem={problem} />
+      <Questions shown={shown} mark={mark} now={now} isOnJob />
+    </section>
+  )
+}
+
+interface ShownQuestions {
+  readonly shown: readonly ShownQuestion[]
+  /** Those that wait now. */
+  readonly now: ReadonlySet<string>
+  readonly mark: (key: string, isTypedIn: boolean) => void
+}
+
+/**
+ * In the order in which they came. One that is being answered stays where it is, also when it waits no more.
+ * `open`: those that wait now, the oldest first; null: it is not known yet.
+ */
+function useShownQuestions(open: readonly ShownQuestion[] | null): ShownQuestions {
   const [typedIn, setTypedIn] = useState<ReadonlySet<string>>(new Set())
   const before = useRef<readonly ShownQuestion[]>([])
-  const now = new Map(open.map((one) => [keyOf(one), one]))
+  const waiting = open ?? before.current
+  const now = new Map(waiting.map((one) => [keyOf(one), one]))
   const kept = before.current.flatMap((one) => {
     return now.get(keyOf(one)) ?? (typedIn.has(keyOf(one)) ? one : [])
   })
   const known = new Set(kept.map(keyOf))
-  const shown = [...kept, ...open.filter((one) => !known.has(keyOf(one)))]
+  const shown = [...kept, ...waiting.filter((one) => !known.has(keyOf(one)))]
   before.current = shown
   const mark = (key: string, isTypedIn: boolean): void => {
     setTypedIn(
       (was) => new Set([...[...was].filter((one) => one !== key), ...(isTypedIn ? [key] : [])]),
     )
   }
-  if (shown.length === 0) return <Empty>{none}</Empty>
+  return { shown, now: new Set(now.keys()), mark }
+}
+
+interface QuestionsProps extends ShownQuestions {
+  /** They stand on the page of their job. */
+  readonly isOnJob?: boolean
+}
+
+function Questions({ shown, now, mark, isOnJob = false }: QuestionsProps) {
   return (
     <ul class="questions">
       {shown.map((one) => (
@@ -105,11 +139,24 @@ function Questions({ open, none }: QuestionsProps) {
           key={keyOf(one)}
           of={one}
           isOver={!now.has(keyOf(one))}
+          isOnJob={isOnJob}
           onTyped={(isTypedIn) => mark(keyOf(one), isTypedIn)}
         />
       ))}
     </ul>
   )
+}
+
+/** `none`: what is said if there is none. */
+function AllQuestions({
+  open,
+  none,
+}: {
+  readonly open: readonly ShownQuestion[]
+  readonly none: string
+}) {
+  const questions = useShownQuestions(open)
+  return questions.shown.length === 0 ? <Empty>{none}</Empty> : <Questions {...questions} />
 }
 
 interface FilterProps {
@@ -166,11 +213,13 @@ interface CardProps {
   readonly of: ShownQuestion
   /** It waits no more. */
   readonly isOver: boolean
+  readonly isOnJob: boolean
   /** Told true as soon as something is filled in, and false when it need not be kept. */
   readonly onTyped: (isTypedIn: boolean) => void
 }
 
-function QuestionCard({ of, isOver, onTyped }: CardProps) {
+function QuestionCard({ of, isOver, isOnJob, onTyped }: CardProps) {
+  const Heading = isOnJob ? 'h3' : 'h2'
   const send = async (value: unknown, reason: string): Promise<void> => {
     const { job, name, stage, segment } = of
     const by = actorName.value.trim()
@@ -191,11 +240,11 @@ function QuestionCard({ of, isOver, onTyped }: CardProps) {
   }
   return (
     <li class="card question" onInput={() => onTyped(true)}>
-      <h2>
+      <Heading>
         <Text text={of.ask} most={600} />
-      </h2>
-      <QuestionFacts of={of} hasJob={may('jobs.show')} />
-      <GivenInput job={of.job} />
+      </Heading>
+      <QuestionFacts of={of} hasJob={!isOnJob && may('jobs.show')} />
+      {!isOnJob && <GivenInput job={of.job} />}
       {may('inbox.answer') && !seesPayloads() && (
         <p class="none">Your token does not see what is asked: it is not answered here.</p>
       )}

@@ -11,6 +11,7 @@ import { EffectList } from './effect-list.tsx'
 import { ErrorText } from './error-text.tsx'
 import type { ShownJob } from './job-actions.ts'
 import type { ShownHistory } from './job-timeline.ts'
+import { shareIn } from './progress-share.ts'
 import { StreamPart } from './streams.tsx'
 
 export function Part({
@@ -102,20 +103,6 @@ function Progress({
       <JsonBlock value={value} exact={exact} label="Progress" />
     </>
   )
-}
-
-/** From 0 to 1. Null: it says no share that is known. */
-export function shareIn(value: unknown): number | null {
-  if (typeof value === 'number') {
-    if (value >= 0 && value <= 1) return value
-    return value > 1 && value <= 100 ? value / 100 : null
-  }
-  if (typeof value !== 'object' || value === null) return null
-  const { done, of, total, percent } = value as Readonly<Record<string, unknown>>
-  const whole = of ?? total
-  if (typeof percent === 'number') return shareIn(percent / 100)
-  if (typeof done !== 'number' || typeof whole !== 'number' || whole <= 0) return null
-  return shareIn(done / whole)
 }
 
 /** The newest are in view, unless the reader looks at older ones. */

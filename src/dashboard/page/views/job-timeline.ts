@@ -3,6 +3,7 @@
  * one for each effect. Attempts come from the records; commits, steps and effects from the part of the history that is
  * shown.
  */
+import type { Settlement } from '../../../kernel/index.ts'
 import type { AnswerOf } from '../api.ts'
 import { durationText } from '../duration-text.ts'
 import { label } from '../safe-text.ts'
@@ -48,10 +49,11 @@ export function jobTimeline(job: ShownJob, history: ShownHistory, now: number): 
   const to = job.completedAt === null ? now : Date.parse(job.completedAt)
   const attempts = job.executions
   const places = placesOf(job, history)
+  // To a job that is over nothing happens any more.
   const lines = [
-    ...queuedLine(job, from, now),
-    ...attempts.map((one, i) => attemptLine(one, nextOf(attempts, i), places, now)),
-    ...effectLines(places, now),
+    ...queuedLine(job, from, to),
+    ...attempts.map((one, i) => attemptLine(one, nextOf(attempts, i), places, to)),
+    ...effectLines(places, to),
   ]
   const busy = lines.flatMap(({ spans }) =>
     spans.filter(({ kind }) => kind === 'lease' || kind === 'run' || kind === 'effect'),
@@ -87,12 +89,11 @@ function nextOf(attempts: readonly ShownAttempt[], i: number): ShownAttempt | nu
 }
 
 /** Until a worker had it for the first time. */
-function queuedLine(job: ShownJob, from: number, now: number): TimelineLine[] {
+function queuedLine(job: ShownJob, from: number, end: number): TimelineLine[] {
   const [first] = job.executions
   const isKnown = first === undefined || first.attempt === 1
   if (!isKnown || job.stages.length > 0) return []
-  const to =
-    first === undefined ? Date.parse(job.completedAt ?? '') || now : Date.parse(first.leasedAt)
+  const to = first === undefined ? end : Date.parse(first.leasedAt)
   const title = `in line for ${durationText(to - from)}`
   return [
     { label: () => 'in line', spans: [{ from, to, kind: 'queued', status: '', title }], marks: [] },
@@ -101,22 +102,23 @@ function queuedLine(job: ShownJob, from: number, now: number): TimelineLine[] {
 
 interface EntryAt {
   readonly at: number
-  readonly name: string
+  readonly name: string | null
   readonly entry: NonNullable<ShownItem['entry']> & Readonly<Record<string, unknown>>
 }
 
-/** The entries of leases, each with the name of the attempt that it is of. */
+/** The entries of tasks, each with the name of the attempt that it is of; of what a person did, of none. */
 function placesOf(job: ShownJob, history: ShownHistory): readonly EntryAt[] {
   return history.flatMap((item) => {
     const entry = item.entry as EntryAt['entry'] | null
-    if (entry === null || typeof entry['lease'] !== 'number') return []
+    if (entry === null || typeof entry['segment'] !== 'number') return []
     const stage = job.stages[entry['stage'] as number]
     const place = {
       stage: stage?.name ?? null,
-      segment: stage === undefined || stage.each === null ? null : (entry['segment'] as number),
+      segment: stage === undefined || stage.each === null ? null : entry['segment'],
       attempt: entry['lease'],
     }
-    return [{ at: Date.parse(item.at), name: attemptName(place as ShownAttempt), entry }]
+    const name = typeof entry['lease'] === 'number' ? attemptName(place as ShownAttempt) : null
+    return [{ at: Date.parse(item.at), name, entry }]
   })
 }
 
@@ -170,31 +172,60 @@ function markOf({ at, entry }: EntryAt): TimelineMark[] {
 /** Each from its start to its end, as often as it was run. */
 function effectLines(entries: readonly EntryAt[], now: number): TimelineLine[] {
   const names = new Map<string, string>()
-  const lines = new Map<string, TimelineSpan[]>()
+  const lines = new Map<string, EffectSpans>()
   for (const { at, entry } of entries) {
     const task = `${String(entry['stage'])}/${String(entry['segment'])}`
     if (entry.type === 'ExecutionCommitted') {
       const effects = (entry['effects'] ?? []) as readonly { readonly name: string }[]
       for (const [i, { name }] of effects.entries()) names.set(`${task}/${i}`, name)
     }
+    // With their lease, effects that were begun have come to an end of which nothing is known.
+    const settled = (entry['settled'] ?? []) as readonly Settlement[]
+    for (const { effect, to } of settled) lines.get(`${task}/${effect}`)?.end(at, to)
     if (typeof entry['effect'] !== 'number') continue
     const key = `${task}/${entry['effect']}`
-    const spans = lines.get(key) ?? []
-    lines.set(key, spans)
-    const name = names.get(key) ?? `effect ${entry['effect']}`
-    if (entry.type === 'EffectStarted') {
-      spans.push({ from: at, to: now, kind: 'effect', status: 'STARTED', title: `${name} began` })
-    } else if (entry.type === 'EffectFinished' || entry.type === 'EffectFailed') {
-      const begun = spans.pop()
-      const from = begun?.from ?? at
-      const status = entry.type === 'EffectFinished' ? 'FINISHED' : 'FAILED'
-      const title = `${name}: ${status}, ${durationText(at - from)}`
-      spans.push({ from, to: at, kind: 'effect', status, title })
-    }
+    const line = lines.get(key) ?? new EffectSpans(names.get(key) ?? `effect ${entry['effect']}`)
+    lines.set(key, line)
+    if (entry.type === 'EffectStarted') line.begin(at)
+    else if (entry.type === 'EffectFinished') line.end(at, 'FINISHED')
+    else if (entry.type === 'EffectFailed') line.end(at, 'FAILED')
+    else if (entry.type === 'EffectResolved') line.end(at, 'RESOLVED')
   }
-  return [...lines].slice(0, MOST_EFFECTS).map(([key, spans]) => ({
-    label: (most) => label(names.get(key) ?? 'effect', most),
-    spans,
+  return [...lines.values()].slice(0, MOST_EFFECTS).map((line) => ({
+    label: (most) => label(line.name, most),
+    spans: line.until(now),
     marks: [],
   }))
+}
+
+/** The runs of one effect. */
+class EffectSpans {
+  readonly name: string
+  readonly #spans: TimelineSpan[] = []
+  /** Null: it does not run. */
+  #begun: number | null = null
+
+  constructor(name: string) {
+    this.name = name
+  }
+
+  begin(at: number): void {
+    this.#begun = at
+  }
+
+  /** Of a run that began before the part of the history that is shown, only the end is there. */
+  end(at: number, status: string): void {
+    const from = this.#begun ?? at
+    const took = from === at ? '' : `, ${durationText(at - from)}`
+    const title = `${this.name}: ${status}${took}`
+    this.#spans.push({ from, to: at, kind: 'effect', status, title })
+    this.#begun = null
+  }
+
+  until(now: number): readonly TimelineSpan[] {
+    const from = this.#begun
+    if (from === null) return this.#spans
+    const title = `${this.name} began`
+    return [...this.#spans, { from, to: now, kind: 'effect', status: 'STARTED', title }]
+  }
 }

@@ -18,6 +18,7 @@ import { json, line, seen } from '../safe-text.ts'
 import { may, seesPayloads } from '../session.ts'
 import { AttemptsPart, TimelinePart } from './attempts.tsx'
 import { HistoryPart } from './history.tsx'
+import { QuestionsOfJob } from './inbox.tsx'
 import type { OfferedAction, ShownJob } from './job-actions.ts'
 import { offeredActions } from './job-actions.ts'
 import { JobPayloads, Part, stepValues } from './job-payloads.tsx'
@@ -49,6 +50,7 @@ export function JobView({ parameters }: { readonly parameters: RouteParameters }
       <Problem problem={problem} />
       <Title of={shown} isAllShown={history.length < limit} />
       <WhyPart why={shown.why} />
+      {may('inbox.list') && <QuestionsOfJob job={id} mayAsk={mayAsk(job)} />}
       <Facts job={job} />
       {job.stages.length > 0 && (
         <Part name="Stages">
@@ -71,6 +73,11 @@ export function JobView({ parameters }: { readonly parameters: RouteParameters }
       </Part>
     </UsualPause.Provider>
   )
+}
+
+/** A plain job that asks is suspended. Of a pipeline, any segment may ask. */
+function mayAsk({ completedAt, stages, waits }: ShownJob): boolean {
+  return completedAt === null && stages.length + waits.length > 0
 }
 
 /** To one that is over nothing happens any more. */
@@ -111,9 +118,8 @@ function useJob(
     last.current = { part: partKey, job, why, history: history.items, accepted }
     return last.current
   }
-  const known = last.current?.job.id === id ? last.current : null
-  const { data, problem } = useLive(`${id} ${partKey}`, look, pauseOf(known?.job ?? null))
-  return { shown: data ?? known, problem }
+  const { data, problem } = useLive(partKey, look, pauseOf(last.current?.job ?? null))
+  return { shown: data ?? last.current, problem }
 }
 
 /** Which part of the history is shown, and where the others are. */
@@ -175,7 +181,7 @@ function useTitle(type: string | null, id: string): void {
 }
 
 function isAsBefore(before: ShownJob, now: ShownJob): boolean {
-  return before.id === now.id && before.updatedAt === now.updatedAt && before.state === now.state
+  return before.updatedAt === now.updatedAt && before.state === now.state
 }
 
 function Title({

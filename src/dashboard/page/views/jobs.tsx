@@ -9,24 +9,13 @@ import { call } from '../api.ts'
 import { serverNow } from '../clock.ts'
 import { countText } from '../duration-text.ts'
 import { useLive } from '../live.ts'
-import {
-  Cell,
-  Empty,
-  JobLink,
-  Problem,
-  State,
-  STATES,
-  Table,
-  Text,
-  Time,
-  Waiting,
-} from '../parts.tsx'
+import { Cell, Empty, JobLink, Problem, State, Table, Text, Time, Waiting } from '../parts.tsx'
 import type { RouteParameters } from '../route.ts'
 import { linkTo } from '../route.ts'
 import { may } from '../session.ts'
 import { BulkBar } from './bulk-bar.tsx'
 import { FilterBar } from './filter-bar.tsx'
-import { filterFault, filterIn } from './filter-text.ts'
+import { filterFault, filterIn, STATES } from './filter-text.ts'
 import { countsBy } from './job-counts.ts'
 import { SavedViews } from './saved-views.tsx'
 

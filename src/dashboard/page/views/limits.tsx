@@ -5,7 +5,7 @@
 import { useState } from 'preact/hooks'
 import type { AnswerOf } from '../api.ts'
 import { call } from '../api.ts'
-import { countText, durationText } from '../duration-text.ts'
+import { countText, exactDurationText } from '../duration-text.ts'
 import { useLive } from '../live.ts'
 import { Cell, Problem, Table, Text, Time, Waiting } from '../parts.tsx'
 import { linkTo } from '../route.ts'
@@ -109,7 +109,7 @@ function LimitRow({
         {concurrency !== null && ` of ${countText(concurrency)}`}
       </Cell>
       <Cell of="Rate">
-        {rate === null ? '–' : `${countText(rate.count)} per ${durationText(rate.perMs)}`}
+        {rate === null ? '–' : `${countText(rate.count)} per ${exactDurationText(rate.perMs)}`}
       </Cell>
       <Cell of="Rate is whole">{wholeAt === null ? '–' : <Time at={wholeAt} />}</Cell>
     </tr>

@@ -10,10 +10,11 @@ import type { AnswerOf } from '../api.ts'
 import { call } from '../api.ts'
 import { countText } from '../duration-text.ts'
 import { useLive } from '../live.ts'
-import { Cell, Problem, State, STATES, Table } from '../parts.tsx'
+import { Cell, Problem, State, Table } from '../parts.tsx'
 import { linkTo } from '../route.ts'
 import { flowRate, rateText } from './figure-values.ts'
 import { askFigures } from './figures.ts'
+import { STATES } from './filter-text.ts'
 
 const BOX = { width: 150, height: 58 }
 const PLACES: Readonly<Record<JobState, readonly [x: number, y: number]>> = {

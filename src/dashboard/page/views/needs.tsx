@@ -65,13 +65,12 @@ function ofStore(health: SeenOverview['health']): readonly Need[] {
 
 /** Money may have moved: nothing else is told before it. */
 function ofEffects({ held: { total, jobs } }: AskedOfStore): readonly Need[] {
-  // On a database a pipeline is listed a moment before it is counted.
-  const count = Math.max(total, jobs.length)
-  if (count === 0) return []
+  // If there are none, they were resolved meanwhile.
+  if (jobs.length === 0) return []
   const says = (
     <>
       <a href={linkTo('jobs', { heldEffects: 'true' })}>
-        {jobsText(count)} with an effect whose outcome a person has to say
+        {jobsText(total)} with an effect whose outcome a person has to say
       </a>
       :{' '}
       {jobs.map(({ id }) => (
@@ -79,7 +78,7 @@ function ofEffects({ held: { total, jobs } }: AskedOfStore): readonly Need[] {
           <JobLink id={id} />{' '}
         </Fragment>
       ))}
-      {count > jobs.length && `and ${countText(count - jobs.length)} more`}
+      {total > jobs.length && `and ${countText(total - jobs.length)} more`}
     </>
   )
   return [{ isBad: true, says }]

@@ -6,21 +6,22 @@ import type { FigureRange, Figures, OperationName } from '../../../protocol/inde
 import { FIGURE_RANGES } from '../../../protocol/index.ts'
 import type { AnswerOf } from '../api.ts'
 import { call, CallRefused, isConnected, messageOf } from '../api.ts'
-import { ShareBar, Sparkline } from '../chart.tsx'
-import { serverNow } from '../clock.ts'
 import { countText, durationText } from '../duration-text.ts'
 import type { ChartLine } from '../line-chart.tsx'
 import { LineChart } from '../line-chart.tsx'
 import { useLive } from '../live.ts'
-import { Cell, Empty, Problem, State, STATES, Table, Text, Time, Waiting } from '../parts.tsx'
+import { Cell, Empty, Problem, State, Table, Text, Time, Waiting } from '../parts.tsx'
 import type { RouteParameters } from '../route.ts'
 import { goTo, linkTo } from '../route.ts'
 import { may } from '../session.ts'
 import { quantile } from './distribution.ts'
 import type { SeenOverview } from './needs.tsx'
 import { Needs } from './needs.tsx'
-import { queueLine, rangeIn, rateText } from './figure-values.ts'
+import { rangeIn, rateText } from './figure-values.ts'
 import { useFigures } from './figures.ts'
+import { STATES } from './filter-text.ts'
+import { QueueCells } from './queues.tsx'
+import { PlacesBar } from './workers.tsx'
 
 const FEW = { limit: 100 }
 const HELD = { heldEffects: true } as const
@@ -52,7 +53,7 @@ async function look(ended: AbortSignal): Promise<LookedAt> {
     part('queues.list', () => call('queues.list', {}, ended)),
     part('workers.list', () => call('workers.list', {}, ended)),
     part('inbox.list', () => call('inbox.list', FEW, ended)),
-    part('jobs.list', () => lookForHeld(ended)),
+    part('jobs.list', () => listHeld(ended)),
   ])
   return {
     counts,
@@ -72,13 +73,13 @@ async function lookAtHealth(ended: AbortSignal): Promise<SeenOverview['health']>
 
 const NO_HELD: SeenOverview['held'] = { total: 0, jobs: [] }
 
-/** Which jobs these are is asked only if there are any: their number is an answer that readers share. */
-async function lookForHeld(ended: AbortSignal): Promise<SeenOverview['held']> {
+/** As the quarantine looks for them, but without what is known of each effect. */
+async function listHeld(ended: AbortSignal): Promise<SeenOverview['held']> {
   const { total } = await call('counts', HELD, ended)
   if (total === 0) return NO_HELD
   const { jobs } = await call('jobs.list', { ...HELD, limit: MOST_NAMED }, ended)
-  // Perhaps they were resolved meanwhile.
-  return { total: jobs.length === 0 ? 0 : total, jobs }
+  // On a database a pipeline is listed a moment before it is counted.
+  return { total: Math.max(total, jobs.length), jobs }
 }
 
 export function OverviewView({ parameters }: { readonly parameters: RouteParameters }) {
@@ -118,11 +119,11 @@ export function OverviewView({ parameters }: { readonly parameters: RouteParamet
       </section>
       {may('figures') && <OverTime range={range} figures={figures} />}
       <div class="halves">
-        {queues !== null && <Queues queues={queues} figures={figures} />}
         <div>
-          {workers !== null && <Workers workers={workers} />}
+          {queues !== null && <Queues queues={queues} figures={figures} />}
           <Checks health={health} metrics={metrics} />
         </div>
+        {workers !== null && <Workers workers={workers} />}
       </div>
       {metrics !== null && <Times traffic={metrics.traffic} />}
     </>
@@ -314,37 +315,9 @@ function Queues({
           label="What is in each queue"
           columns={['Queue', 'Waiting', 'Oldest waits', 'Running', 'Retrying', 'Given up']}
         >
-          {shown.map(({ name, states, segments, pausedAt, oldestDueAt }) => (
-            <tr key={name}>
-              <Cell of="Queue">
-                <a href={linkTo('queues', { queue: name })}>
-                  <Text text={name} most={60} />
-                </a>
-                {pausedAt !== null && <span class="mark"> paused</span>}
-              </Cell>
-              <Cell of="Waiting" number>
-                <span class="trend">
-                  {countText(states.QUEUED + segments.ready)}
-                  <Sparkline values={queueLine(figures, name, 'waiting')} />
-                </span>
-              </Cell>
-              <Cell of="Oldest waits" number>
-                <span class="trend">
-                  {oldestDueAt === null
-                    ? '–'
-                    : durationText(Math.max(0, serverNow() - Date.parse(oldestDueAt)))}
-                  <Sparkline values={queueLine(figures, name, 'oldestMs')} />
-                </span>
-              </Cell>
-              <Cell of="Running" number>
-                {countText(states.RUNNING + segments.running)}
-              </Cell>
-              <Cell of="Retrying" number>
-                {countText(states.RETRYING)}
-              </Cell>
-              <Cell of="Given up" number>
-                {countText(states.QUARANTINED)}
-              </Cell>
+          {shown.map((one) => (
+            <tr key={one.name}>
+              <QueueCells queue={one} figures={figures} />
             </tr>
           ))}
         </Table>
@@ -382,13 +355,7 @@ function Workers({ workers }: { readonly workers: NonNullable<SeenOverview['work
                 <span class="count">
                   {one.used} of {one.used + one.free}
                 </span>
-                <ShareBar
-                  parts={[
-                    { name: 'RUNNING', count: one.used },
-                    { name: 'free', count: one.free },
-                  ]}
-                  label={`${one.used} of ${one.used + one.free} places are taken`}
-                />
+                <PlacesBar of={one} />
               </li>
             ))}
           </ul>

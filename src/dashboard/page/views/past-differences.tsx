@@ -6,9 +6,10 @@ import type { AnswerOf, PastCountsOf } from '../api.ts'
 import { call } from '../api.ts'
 import { countText } from '../duration-text.ts'
 import { ONCE, useLive } from '../live.ts'
-import { Cell, Problem, State, STATES, Table, Text, Time, Waiting } from '../parts.tsx'
+import { Cell, Problem, State, Table, Text, Time, Waiting } from '../parts.tsx'
 import type { RouteParameters } from '../route.ts'
 import { linkTo } from '../route.ts'
+import { STATES } from './filter-text.ts'
 import type { EntryThen } from './past-entries.tsx'
 import type { PastMoment } from './past-moment.ts'
 import { nowMoment } from './past-moment.ts'
@@ -155,9 +156,9 @@ async function entriesBetween(
 ): Promise<readonly EntryThen[]> {
   const found: EntryThen[] = []
   for (let after = from; after < through && found.length <= MOST_BETWEEN;) {
-    const { entries } = await call('past.entries', { after, through, limit: PAGE }, ended)
+    const { entries, next } = await call('past.entries', { after, through, limit: PAGE }, ended)
     found.push(...entries)
-    after = entries.length < PAGE ? through : (entries.at(-1)?.position ?? through)
+    after = next ?? through
   }
   return found
 }

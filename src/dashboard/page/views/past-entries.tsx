@@ -23,14 +23,18 @@ export function PastEntries({ around, at, parameters }: PastEntriesProps) {
   return (
     <section aria-labelledby="around">
       <h2 id="around">What happened around it</h2>
-      <Table label="Entries of the log" columns={['Entry', 'When', 'What', 'Job', 'By']}>
+      <Table
+        label="Entries of the log"
+        cards="history"
+        columns={['Position', 'When', 'What', 'Job', 'By']}
+      >
         {around.map((one) => (
           <tr
             key={one.position}
             class={one.position === last ? 'current' : one.position > at ? 'later' : undefined}
             aria-current={one.position === last ? 'step' : undefined}
           >
-            <Cell of="Entry" number>
+            <Cell of="Position" number>
               <a href={linkTo('past', withMoment(parameters, { position: one.position }))}>
                 {one.position}
               </a>

@@ -5,7 +5,7 @@
 import { jsonWith, readExactly } from '../../../definition/exact-json.ts'
 import { useRef } from 'preact/hooks'
 import type { AnswerOf } from '../api.ts'
-import { call } from '../api.ts'
+import { call, CallRefused, messageOf } from '../api.ts'
 import { serverNow } from '../clock.ts'
 import { countText } from '../duration-text.ts'
 import { ONCE, useLive } from '../live.ts'
@@ -22,7 +22,7 @@ import {
   Waiting,
 } from '../parts.tsx'
 import type { RouteParameters } from '../route.ts'
-import { goTo, linkTo } from '../route.ts'
+import { goInstead, linkTo } from '../route.ts'
 import { seen as shown } from '../safe-text.ts'
 import { seesPayloads } from '../session.ts'
 import type { ChangedField } from './changed-fields.ts'
@@ -100,7 +100,7 @@ export function PastJob({ job, parameters }: PastJobProps) {
   const moment = item === null ? (chosen ?? opened.current) : momentOf(item)
   const go = (to: number): void => {
     const next = items[to]
-    goTo(
+    goInstead(
       'past',
       next === undefined
         ? { ...parameters, time: null, position: null }
@@ -236,8 +236,8 @@ interface JobAtProps {
 
 interface TwoMoments {
   readonly shown: JobThen
-  /** Null: there was no such job then. */
-  readonly other: JobThen | null
+  /** Null: there was no such job then; a text: why it is not known. */
+  readonly other: JobThen | string | null
 }
 
 function JobAt({ job, moment, at, before, parameters }: JobAtProps) {
@@ -247,7 +247,7 @@ function JobAt({ job, moment, at, before, parameters }: JobAtProps) {
   const ask = async (ended: AbortSignal): Promise<TwoMoments> => {
     const [own, compared] = await Promise.all([
       call('past.show', { job, ...moment }, ended),
-      other === null ? null : call('past.show', { job, ...other }, ended).catch(() => null),
+      other === null ? null : call('past.show', { job, ...other }, ended).catch(whyNotThen),
     ])
     return { shown: own, other: compared }
   }
@@ -274,13 +274,17 @@ function JobAt({ job, moment, at, before, parameters }: JobAtProps) {
             )}
           </ul>
         </nav>
-        <FieldTable
-          fields={
-            isEarlier
-              ? changedFields(exactly(kept.shown), exactly(kept.other))
-              : changedFields(exactly(kept.other) ?? {}, exactly(kept.shown))
-          }
-        />
+        {typeof kept.other === 'string' ? (
+          <Problem problem={kept.other} />
+        ) : (
+          <FieldTable
+            fields={
+              isEarlier
+                ? changedFields(exactly(kept.shown), exactly(kept.other))
+                : changedFields(exactly(kept.other) ?? {}, exactly(kept.shown))
+            }
+          />
+        )}
       </section>
       <section aria-labelledby="whole">
         <h2 id="whole">
@@ -295,6 +299,14 @@ function JobAt({ job, moment, at, before, parameters }: JobAtProps) {
       </section>
     </div>
   )
+}
+
+/** What the server does not know says nothing of the job: it is asked again. */
+function whyNotThen(error: unknown): string | null {
+  const code = error instanceof CallRefused ? error.code : null
+  if (code === 'UnknownJob') return null
+  if (code === 'BeforeHistory') return messageOf(error)
+  throw error
 }
 
 /** In place of payloads that the reader does not see, the server says nothing. */

@@ -13,7 +13,7 @@ import { agoText, clockText, countText } from '../duration-text.ts'
 import { ONCE, useLive } from '../live.ts'
 import { Cell, Empty, Problem, State, Table, Text, Time, Waiting } from '../parts.tsx'
 import type { RouteParameters } from '../route.ts'
-import { goTo, linkTo } from '../route.ts'
+import { goInstead, linkTo } from '../route.ts'
 import type { PastCounts } from './past-differences.tsx'
 import { Differences } from './past-differences.tsx'
 import type { EntryThen } from './past-entries.tsx'
@@ -43,6 +43,7 @@ const SPANS = [
   ['1 day', 86_400_000],
   ['7 days', 604_800_000],
 ] as const
+const ALL = ['All of the log', Infinity] as const
 const PLACES = 1_000
 const PAGE = 50
 /** Entries before and behind the moment. */
@@ -156,11 +157,14 @@ function MachineScrubber({ parameters, seen }: ScrubProps) {
   const time = seen === null ? now : Date.parse(seen.counts.time)
   const ago = Math.max(0, now - time)
   const [wanted, setWanted] = useState(SPANS[0][1] as number)
-  const all = begun === null ? [] : ([['All of the log', Math.ceil(now - begun)]] as const)
-  const spans = [...SPANS.filter(([, ms]) => begun === null || ms < now - begun), ...all]
-  const span = wanted >= ago ? wanted : (spans.find(([, ms]) => ms >= ago)?.[1] ?? ago)
+  const age = begun === null ? Infinity : Math.max(1, now - begun)
+  const spans = [...SPANS.filter(([, ms]) => ms < age), ...(begun === null ? [] : [ALL])]
+  const chosen = spans.find(([, ms]) => ms >= Math.max(wanted, ago)) ?? spans.at(-1)
+  const within = chosen?.[1] ?? Infinity
+  // The slider goes as far back as the log, and as far as the moment that is shown.
+  const span = Math.max(Math.min(within, age), ago)
   const timeAt = (value: number): number => now - (1 - value / PLACES) * span
-  const go = (to: PastMoment): void => goTo('past', withMoment(parameters, to))
+  const go = (to: PastMoment): void => goInstead('past', withMoment(parameters, to))
   const position = seen?.counts.position ?? null
   const steps = stepsAround(seen, momentIn(parameters))
   return (
@@ -178,7 +182,7 @@ function MachineScrubber({ parameters, seen }: ScrubProps) {
         <label>
           Within the last
           <select
-            value={String(spans.some(([, ms]) => ms === span) ? span : spans.at(-1)?.[1])}
+            value={String(within)}
             onChange={(event) => setWanted(Number(event.currentTarget.value))}
           >
             {spans.map(([name, ms]) => (
@@ -259,7 +263,8 @@ function JobsThen({ seen: { counts, list }, parameters }: JobsProps) {
       ) : (
         <Table
           label="Jobs as they were"
-          columns={['Job', 'Type', 'State then', 'Attempt', 'Submitted']}
+          cards="jobs"
+          columns={['Job', 'Type', 'State', 'Attempt', 'Submitted']}
         >
           {list.jobs.map((one) => (
             <tr key={one.id}>
@@ -271,7 +276,7 @@ function JobsThen({ seen: { counts, list }, parameters }: JobsProps) {
               <Cell of="Type">
                 <Text text={one.type} most={60} />
               </Cell>
-              <Cell of="State then">
+              <Cell of="State">
                 <State state={one.state} />
               </Cell>
               <Cell of="Attempt" number>

@@ -140,3 +140,56 @@ it('takes JSON where there is no schema, or one that fields cannot hold', () => 
   const deep = { type: 'object', properties: { of: {}, name: { type: 'string' } } }
   expect(read(deep, { of: '[1]', name: 'a' })).toEqual({ value: { of: [1], name: 'a' } })
 })
+
+it('says at the innermost field or group that has a place what is wrong deeper in it', () => {
+  const text = { type: 'string' }
+  const schema = {
+    type: 'object',
+    properties: {
+      byName: { type: 'object', additionalProperties: { type: 'integer' } },
+      to: { type: 'object', properties: { name: text }, minProperties: 1, required: ['ghost'] },
+      items: { type: 'array', items: { type: 'object', properties: { of: {} } } },
+    },
+    required: ['other'],
+  }
+  const filled = { byName: '{"a":"x"}', 'to.name': 'ada' }
+  expect(read(schema, filled)).toEqual({
+    problems: {
+      '': 'other: This is needed.',
+      byName: expect.stringMatching(/^a: This must be integer/),
+      to: 'ghost: This is needed.',
+    },
+  })
+  const deep = { type: 'object', properties: { a: { const: { b: [{ c: 1 }] } } } }
+  const json = { type: 'object', additionalProperties: deep }
+  expect(read(json, { '': '{"x":{"a":1}}' })).toEqual({
+    problems: { '': expect.stringMatching(/^x\.a: This must be/) },
+  })
+})
+
+it('answers null in place of a group that is needed and may be null, if nothing of it was filled in', () => {
+  const schema = {
+    type: 'object',
+    properties: {
+      to: {
+        anyOf: [
+          { type: 'object', properties: { name: { type: 'string' } }, required: ['name'] },
+          { type: 'null' },
+        ],
+      },
+    },
+    required: ['to'],
+  }
+  expect(read(schema, {})).toEqual({ value: { to: null } })
+  expect(read(schema, { 'to.name': 'ada' })).toEqual({ value: { to: { name: 'ada' } } })
+})
+
+it('leaves out no group in which something was filled in wrongly', () => {
+  const schema = {
+    type: 'object',
+    properties: { pay: { type: 'object', properties: { cents: { type: 'integer' } } } },
+  }
+  expect(read(schema, { 'pay.cents': 'x' })).toEqual({
+    problems: { 'pay.cents': 'This is a whole number.' },
+  })
+})

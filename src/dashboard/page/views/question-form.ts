@@ -40,6 +40,8 @@ export interface ValueField extends Part {
 
 export interface GroupPart extends Part {
   readonly kind: 'group'
+  /** Nothing of it filled in although it is needed, it is null. */
+  readonly isNullable: boolean
   readonly parts: readonly { readonly name: string; readonly part: FormPart }[]
 }
 
@@ -84,7 +86,8 @@ class FormReader {
     }
     if (choicesOf(schema) === null && depth < DEEPEST) {
       if (type === 'object' && isObject(schema['properties'])) {
-        return { ...common, kind: 'group', parts: this.#properties(schema, path, depth) }
+        const parts = this.#properties(schema, path, depth)
+        return { ...common, kind: 'group', isNullable, parts }
       }
       if (type === 'array' && isObject(schema['items'])) return this.#list(schema, common, depth)
     }
@@ -230,10 +233,36 @@ export function readForm(form: FormPart, schema: object | null, filled: FilledFo
   const issues = schema === null ? [] : jsonSchemaIssues(schema, answer)
   if (issues.length === 0) return { value: answer }
   const problems: Record<string, string> = {}
-  for (const { path, message } of issues) problems[path] ??= sentence(message)
+  const places = new Set(pathsOf(form, filled))
+  for (const { path, message } of issues) {
+    const place = nearest(places, path)
+    const inIt = path.slice(place === '' ? 0 : place.length + 1)
+    problems[place] ??= inIt === '' ? sentence(message) : `${inIt}: ${sentence(message)}`
+  }
   return { problems }
 }
 
+/** Where the form can say that something is wrong. */
+function pathsOf(part: FormPart, filled: FilledForm): readonly string[] {
+  const inner =
+    part.kind === 'group'
+      ? part.parts.map((one) => one.part)
+      : part.kind === 'list'
+        ? Array.from({ length: itemCount(part, filled) }, (_, i) => part.itemAt(i))
+        : []
+  return [part.path, ...inner.flatMap((one) => pathsOf(one, filled))]
+}
+
+/** The path itself, or that of the innermost part that it is in: what is within JSON has no place of its own. */
+function nearest(places: ReadonlySet<string>, path: string): string {
+  let place = path
+  while (place !== '' && !places.has(place)) {
+    place = place.slice(0, Math.max(0, place.lastIndexOf('.')))
+  }
+  return place
+}
+
+const NEEDED = 'This is needed.'
 const WHOLE_NUMBER = /^-?\d+$/
 const NUMBER = /^-?\d+(\.\d+)?(e[+-]?\d+)?$/i
 
@@ -253,20 +282,21 @@ class FormReading {
     if (text.trim() !== '') return this.#value(part, text)
     if (!part.isNeeded) return undefined
     if (part.isNullable) return null
-    if (part.kind !== 'json') this.problems[part.path] = 'This is needed.'
+    if (part.kind !== 'json') this.problems[part.path] = NEEDED
     return undefined
   }
 
-  #group({ parts, isNeeded }: GroupPart): unknown {
+  #group({ parts, isNeeded, isNullable }: GroupPart): unknown {
     const before = { ...this.problems }
     const values = parts.map(({ name, part }) => [name, this.valueOf(part)] as const)
     const given = values.filter(([, value]) => value !== undefined)
-    if (isNeeded || given.length > 0) return Object.fromEntries(given)
-    // What is needed in a group that is not needed is needed only if something of it was filled in.
-    for (const path of Object.keys(this.problems)) {
-      if (!Object.hasOwn(before, path)) delete this.problems[path]
-    }
-    return undefined
+    const mayBeEmpty = !isNeeded || isNullable
+    if (!mayBeEmpty || given.length > 0) return Object.fromEntries(given)
+    // What is needed in a group that may be empty is needed only if something of it was filled in.
+    const own = Object.entries(this.problems).filter(([path]) => !Object.hasOwn(before, path))
+    if (own.some(([, problem]) => problem !== NEEDED)) return undefined
+    for (const [path] of own) delete this.problems[path]
+    return isNeeded ? null : undefined
   }
 
   #list(list: ListPart): unknown {
@@ -314,7 +344,7 @@ class FormReading {
 }
 
 function sentence(message: string): string {
-  if (message === 'is missing') return 'This is needed.'
+  if (message === 'is missing') return NEEDED
   return message.startsWith('its ') ? `The number of ${message}.` : `This ${message}.`
 }
 

@@ -2,7 +2,7 @@
  * What can be done with a queue, as the reader's token allows it.
  */
 import type { Action } from '../action.ts'
-import { RATE_FIELD } from '../action.ts'
+import { RATE_FIELD, typedRate } from '../action.ts'
 import type { AnswerOf } from '../api.ts'
 import { goTo } from '../route.ts'
 import { may } from '../session.ts'
@@ -74,7 +74,7 @@ function configureAction({ name, concurrency, rate, ageingMs }: ShownQueue): Act
       },
       {
         ...RATE_FIELD,
-        ...(rate === null ? {} : { value: `${rate.count}/${rate.perMs / 1_000}s` }),
+        ...(rate === null ? {} : { value: typedRate(rate) }),
         hint: 'How many may start in a period: 10/s, 100/1m.',
       },
       {

@@ -2,7 +2,7 @@
  * One queue: who holds its places, when the next may start, and, while it is drained, how many still run.
  */
 import type { AnswerOf } from '../api.ts'
-import { call } from '../api.ts'
+import { call, CallRefused } from '../api.ts'
 import { countText } from '../duration-text.ts'
 import { ONCE, useLive } from '../live.ts'
 import {
@@ -193,14 +193,22 @@ function useStages(holders: readonly PlaceHolder[]): ReadonlyMap<string, readonl
   const missing = ids.filter((id) => !knownStages.has(id)).slice(0, MOST_PIPELINES)
   const ask = async (ended: AbortSignal): Promise<number> => {
     for (const job of may('jobs.show') ? missing : []) {
-      // A job that was forgotten meanwhile has none.
-      const info = await call('jobs.show', { job }, ended).catch(() => null)
-      if (!ended.aborted) knownStages.set(job, info?.stages ?? [])
+      knownStages.set(job, await stagesOf(job, ended))
     }
     return missing.length
   }
   useLive(JSON.stringify(missing), ask, ONCE)
   return knownStages
+}
+
+/** A job that was forgotten meanwhile has none. */
+async function stagesOf(job: string, ended: AbortSignal): Promise<readonly ShownStage[]> {
+  try {
+    return (await call('jobs.show', { job }, ended)).stages
+  } catch (error) {
+    if (error instanceof CallRefused && error.code === 'UnknownJob') return []
+    throw error
+  }
 }
 
 /** What holds a place is named as its job names it. */

@@ -6,7 +6,7 @@ import type { Figures } from '../../../protocol/index.ts'
 import { call } from '../api.ts'
 import { Sparkline } from '../chart.tsx'
 import { serverNow } from '../clock.ts'
-import { countText, durationText } from '../duration-text.ts'
+import { countText, durationText, exactDurationText } from '../duration-text.ts'
 import { useLive } from '../live.ts'
 import {
   ActionButtons,
@@ -95,9 +95,30 @@ function Row({
   readonly isChosen: boolean
   readonly figures: Figures | null
 }) {
-  const { name, states, segments, pausedAt, oldestDueAt } = queue
   return (
     <tr class={isChosen ? 'chosen' : undefined}>
+      <QueueCells queue={queue} isChosen={isChosen} figures={figures} />
+      <Cell of="Bounds">{boundsText(queue)}</Cell>
+      <Cell of="Actions">
+        <ActionButtons actions={queueActions(queue)} of={`queue ${queue.name}`} />
+      </Cell>
+    </tr>
+  )
+}
+
+/** What is in a queue, and for how long. */
+export function QueueCells({
+  queue,
+  isChosen = false,
+  figures,
+}: {
+  readonly queue: ShownQueue
+  readonly isChosen?: boolean
+  readonly figures: Figures | null
+}) {
+  const { name, states, segments, pausedAt, oldestDueAt } = queue
+  return (
+    <>
       <Cell of="Queue">
         <a
           href={linkTo('queues', { queue: isChosen ? null : name })}
@@ -139,19 +160,15 @@ function Row({
       <Cell of="Given up" number>
         {countText(states.QUARANTINED)}
       </Cell>
-      <Cell of="Bounds">{boundsText(queue)}</Cell>
-      <Cell of="Actions">
-        <ActionButtons actions={queueActions(queue)} of={`queue ${name}`} />
-      </Cell>
-    </tr>
+    </>
   )
 }
 
 function boundsText({ concurrency, rate, ageingMs }: ShownQueue): string {
   const bounds = [
     concurrency === null ? [] : `${countText(concurrency)} at once`,
-    rate === null ? [] : `${countText(rate.count)} may start per ${durationText(rate.perMs)}`,
-    ageingMs === null ? [] : `more urgent by one each ${durationText(ageingMs)}`,
+    rate === null ? [] : `${countText(rate.count)} may start per ${exactDurationText(rate.perMs)}`,
+    ageingMs === null ? [] : `more urgent by one each ${exactDurationText(ageingMs)}`,
   ].flat()
   return bounds.length === 0 ? 'none' : bounds.join(', ')
 }

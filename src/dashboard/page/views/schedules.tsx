@@ -4,7 +4,7 @@
 import type { Action } from '../action.ts'
 import type { AnswerOf } from '../api.ts'
 import { call } from '../api.ts'
-import { durationText } from '../duration-text.ts'
+import { exactDurationText } from '../duration-text.ts'
 import { useLive } from '../live.ts'
 import {
   ActionButtons,
@@ -188,7 +188,7 @@ function Row({
 
 function When({ of: { cron, everyMs, timezone, unreadable } }: { readonly of: ShownSchedule }) {
   if (unreadable !== null) return <span class="mark">cannot be read</span>
-  if (everyMs !== null) return <>every {durationText(everyMs)}</>
+  if (everyMs !== null) return <>every {exactDurationText(everyMs)}</>
   if (cron === null) return <>–</>
   const words = cronWords(cron)
   return (

@@ -18,9 +18,10 @@ import { EffectList } from './effect-list.tsx'
 import { ErrorText } from './error-text.tsx'
 import type { ShownStage } from './job-actions.ts'
 import { offeredActions } from './job-actions.ts'
+import type { ShownSegment } from './segment-state.ts'
+import { stateOf } from './segment-state.ts'
 import { StreamPart } from './streams.tsx'
 
-type ShownSegment = AnswerOf<'jobs.segments'>['segments'][number]
 type SegmentState = ShownSegment['state']
 
 const PAGE = 100
@@ -37,20 +38,6 @@ const FILTERS = [
   ['FAILED', 'Failed'],
   ['DEAD', 'In quarantine'],
 ] as const
-
-/** In the words that jobs have. */
-const AS_OF_JOBS: Readonly<Record<SegmentState, string>> = {
-  WAITING: 'QUEUED',
-  LEASED: 'RUNNING',
-  COMPLETED: 'SUCCEEDED',
-  FAILED: 'FAILED',
-  DEAD: 'QUARANTINED',
-}
-
-export function stateOf({ state, isSuspended, attempt }: ShownSegment): string {
-  if (isSuspended) return 'SUSPENDED'
-  return state === 'WAITING' && attempt > 0 ? 'RETRYING' : AS_OF_JOBS[state]
-}
 
 interface SegmentsProps {
   readonly job: string
@@ -328,7 +315,7 @@ function SegmentRow({
         <span class="none">…</span>
       ) : (
         <>
-          <State state={stateOf(of)} />{' '}
+          <State state={stateOf(of, serverNow())} />{' '}
           <span class="aside">{of.attempt > 1 ? `attempt ${of.attempt}` : ''}</span>{' '}
           <span class="rest">{restOf(of)}</span>
         </>
@@ -390,7 +377,7 @@ function SegmentPart({
   )
   const shown = data ?? last.current
   if (shown?.segment == null) return problem === null ? <Waiting /> : <Problem problem={problem} />
-  const { effects, attempt } = shown.segment
+  const { effects, attempt, state } = shown.segment
   const { streams } = segment ?? shown.segment
   const names = effects.map(({ name }) => name)
   const offered =
@@ -404,7 +391,7 @@ function SegmentPart({
     <div class="one-segment" role="region" aria-label={isOne ? 'Stage' : `Segment ${at}`}>
       <p>
         {!isOne && <strong>Segment {at} </strong>}
-        <State state={stateOf(shown.segment)} />
+        <State state={stateOf(shown.segment, serverNow())} />
       </p>
       <div class="buttons" role="group" aria-label={isOne ? 'Actions on it' : 'Actions on segment'}>
         {offered
@@ -416,7 +403,9 @@ function SegmentPart({
           ))}
       </div>
       <Problem problem={problem} />
-      <ErrorText error={shown.attempts.findLast(({ error }) => error !== null)?.error ?? null} />
+      {state !== 'COMPLETED' && (
+        <ErrorText error={shown.attempts.findLast(({ error }) => error !== null)?.error ?? null} />
+      )}
       <AttemptsPart
         isOfOneTask
         attempts={shown.attempts}

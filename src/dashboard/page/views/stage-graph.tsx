@@ -21,6 +21,8 @@ const MOST = 2
 /** Below this, names can hardly be read: rather a part of it is shown. */
 const READABLE = 0.75
 const STEP = 60
+/** Around a stage there is room for its border, and for that of the focus. */
+const AROUND = 6
 
 export function StageGraph({
   stages,
@@ -41,6 +43,12 @@ export function StageGraph({
   }
   const pan = (x: number, y: number): void => {
     if (frame !== null) setMoved({ ...frame, x: frame.x + x, y: frame.y + y })
+  }
+  /** A stage that the focus came to by a key may stand outside the picture. */
+  const show = (middle: DrawnPoint): void => {
+    if (frame === null || size === null) return
+    const next = showing(frame, size, middle)
+    if (next.x !== frame.x || next.y !== frame.y) setMoved(next)
   }
   const drag = useDrag(pan, zoom, element)
   return (
@@ -65,6 +73,7 @@ export function StageGraph({
                 middle={drawn.stages[i] as DrawnPoint}
                 isChosen={one.name === chosen}
                 onChoose={onChoose}
+                onFocus={show}
               />
             ))}
           </g>
@@ -160,6 +169,24 @@ function within(place: number, room: number, length: number): number {
   return length <= room ? (room - length) / 2 : Math.min(0, Math.max(room - length, place))
 }
 
+/** How far what stands at that place has to be moved to be whole in the room. */
+function wayIn(place: number, room: number, length: number): number {
+  return place < 0 ? -place : Math.min(0, room - length - place)
+}
+
+/** Moved no further than it takes to have the whole stage in the picture. */
+function showing(frame: Frame, size: Size, middle: DrawnPoint): Frame {
+  const width = (BOX.width + 2 * AROUND) * frame.scale
+  const height = (BOX.height + 2 * AROUND) * frame.scale
+  const x = frame.x + middle.x * frame.scale - width / 2
+  const y = frame.y + middle.y * frame.scale - height / 2
+  return {
+    ...frame,
+    x: frame.x + wayIn(x, size.width, width),
+    y: frame.y + wayIn(y, size.height, height),
+  }
+}
+
 function zoomed(
   { x, y, scale }: Frame,
   size: Size,
@@ -171,13 +198,20 @@ function zoomed(
   return { scale: next, x: around.x - (around.x - x) * share, y: around.y - (around.y - y) * share }
 }
 
-/** With one finger or the mouse it is moved, with two fingers, or the wheel and Ctrl, made larger and smaller. */
+/** A hand that presses a stage moves so far. */
+const STILL_PX = 4
+
+/**
+ * With one finger or the mouse it is moved, with two fingers, or the wheel and Ctrl, made larger and smaller. The click that ends
+ * such a move chooses no stage.
+ */
 function useDrag(
   pan: (x: number, y: number) => void,
   zoom: (factor: number, around?: DrawnPoint) => void,
   element: { readonly current: SVGSVGElement | null },
 ) {
   const pointers = useRef(new Map<number, DrawnPoint>())
+  const movedPx = useRef(0)
   const newest = useRef({ pan, zoom })
   newest.current = { pan, zoom }
   useEffect(() => {
@@ -199,12 +233,14 @@ function useDrag(
   }
   return {
     onPointerDown: ({ pointerId, clientX, clientY }: PointerEvent) => {
+      if (pointers.current.size === 0) movedPx.current = 0
       pointers.current.set(pointerId, { x: clientX, y: clientY })
     },
     onPointerMove: (event: PointerEvent) => {
       const before = pointers.current.get(event.pointerId)
       if (before === undefined || event.buttons === 0) return leave(event)
       const now = { x: event.clientX, y: event.clientY }
+      movedPx.current += distance(before, now)
       const other = [...pointers.current].find(([id]) => id !== event.pointerId)?.[1]
       if (other === undefined) pan(now.x - before.x, now.y - before.y)
       else zoom(distance(now, other) / Math.max(1, distance(before, other)))
@@ -213,6 +249,10 @@ function useDrag(
     onPointerUp: leave,
     onPointerCancel: leave,
     onPointerLeave: leave,
+    onClickCapture: (event: MouseEvent) => {
+      // What is clicked by no pointer counts none.
+      if (event.detail > 0 && movedPx.current > STILL_PX) event.stopPropagation()
+    },
   }
 }
 
@@ -257,11 +297,13 @@ function StageBox({
   middle,
   isChosen,
   onChoose,
+  onFocus,
 }: {
   readonly of: ShownStage
   readonly middle: DrawnPoint
   readonly isChosen: boolean
   readonly onChoose: (stage: string) => void
+  readonly onFocus: (middle: DrawnPoint) => void
 }) {
   const choose = (): void => onChoose(of.name)
   const [x, y] = [middle.x - BOX.width / 2, middle.y - BOX.height / 2]
@@ -277,6 +319,10 @@ function StageBox({
       // Its name is what stands in it; of what is cut short, this has all.
       aria-description={`${seen(of.name.slice(0, 200))}: ${words}`}
       onClick={choose}
+      onFocus={({ currentTarget }) => {
+        // The one that is pressed stays under the pointer.
+        if (currentTarget.matches(':focus-visible')) onFocus(middle)
+      }}
       onKeyDown={(event) => {
         if (event.key !== 'Enter' && event.key !== ' ') return
         event.preventDefault()

@@ -110,13 +110,7 @@ function Row({ worker: one }: { readonly worker: ShownWorker }) {
       </Cell>
       <Cell of="Places">
         {one.used} of {one.used + one.free} taken
-        <ShareBar
-          parts={[
-            { name: 'RUNNING', count: one.used },
-            { name: 'free', count: one.free },
-          ]}
-          label={`${one.used} of ${one.used + one.free} places are taken`}
-        />
+        <PlacesBar of={one} />
       </Cell>
       <Cell of="Holds">
         <Holds worker={one} />
@@ -134,6 +128,23 @@ function Row({ worker: one }: { readonly worker: ShownWorker }) {
         <ActionButtons actions={actionsOf(one)} of={`worker ${one.name ?? one.id}`} />
       </Cell>
     </tr>
+  )
+}
+
+/** How many of its places are taken. */
+export function PlacesBar({
+  of: { used, free },
+}: {
+  readonly of: Pick<ShownWorker, 'used' | 'free'>
+}) {
+  return (
+    <ShareBar
+      parts={[
+        { name: 'RUNNING', count: used },
+        { name: 'free', count: free },
+      ]}
+      label={`${used} of ${used + free} places are taken`}
+    />
   )
 }
 

@@ -159,7 +159,7 @@ export const COUNT_STATEMENTS: CountStatements = {
   uncountPipelines: changeByPipelines('-'),
   countPipelines: changeByPipelines(''),
   deletePipelines: `delete from pipelines p using ${jobs} where p.job = given.job`,
-  allPipelines: 'select job, type, tags, counted, held from pipelines',
+  allPipelines: 'select job, type, tags, counted, held, until from pipelines',
 
   insertQuestions: `
     insert into questions (list, since, position, stage, segment, name, job)

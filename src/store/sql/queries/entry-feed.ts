@@ -1,5 +1,5 @@
 /**
- * All entries in the order of their positions, for watches.
+ * All entries in the order of their positions, for watches and for readers of pages.
  *
  * A transaction draws its positions before it commits, so a later entry may be there before an earlier
  * one. Where positions follow each other without a gap nothing can be missing. A gap belongs to a
@@ -11,7 +11,7 @@
  */
 import { NoSuchPosition } from '../../../log/index.ts'
 import type { PositionedEntry } from '../../store.ts'
-import type { StatementResult, Connection } from '../connection.ts'
+import type { Connection, Statement, StatementResult } from '../connection.ts'
 import { historyMark } from '../rows/event-rows.ts'
 import type { Records } from '../rows/records.ts'
 import { positionedEntries } from './job-queries.ts'
@@ -45,15 +45,32 @@ export class EntryFeed {
    * Entries behind a position, up to the first gap that may still be filled. `watch`: which one reads. Throws
    * `NoSuchPosition`.
    */
-  async read(connection: Connection, position: number, watch: object): Promise<PositionedEntry[]> {
-    for (let look = 0; look < 2; look++) {
+  read(connection: Connection, position: number, watch: object): Promise<PositionedEntry[]> {
+    const events = { sql: this.#sql.eventsAfter, values: [position, PAGE] }
+    return this.#upToGap(connection, position, events, (removedThrough) =>
+      this.#assertKept(position, removedThrough, watch),
+    )
+  }
+
+  /** The same for a reader of pages, who is content with what is left. `events`: the statement of those behind `position`. */
+  page(connection: Connection, position: number, events: Statement): Promise<PositionedEntry[]> {
+    return this.#upToGap(connection, position, events, () => undefined)
+  }
+
+  async #upToGap(
+    connection: Connection,
+    position: number,
+    asked: Statement,
+    assertKept: (removedThrough: number) => void,
+  ): Promise<PositionedEntry[]> {
+    for (let isLast = false; ; isLast = true) {
       // In this order: what is read is at least as new as what is known of it.
       const [horizon, events, history] = await connection.run([
         { sql: this.#sql.horizon, values: [] },
-        { sql: this.#sql.eventsAfter, values: [position, PAGE] },
+        asked,
         { sql: this.#history.read, values: [] },
       ])
-      this.#assertKept(position, historyMark(history?.rows[0]).through, watch)
+      assertKept(historyMark(history?.rows[0]).through)
       const [oldest = 0] = (horizon as StatementResult).rows[0] as readonly number[]
       if (this.#waiting !== null && oldest >= this.#waiting.before) {
         this.#complete = Math.max(this.#complete, this.#waiting.position)
@@ -68,13 +85,12 @@ export class EntryFeed {
         last = at
         shown += 1
       }
-      if (shown > 0 || rows.length === 0)
+      // It may wait at an earlier gap already.
+      if (isLast || shown === rows.length || this.#waiting !== null) {
         return positionedEntries(rows.slice(0, shown), this.#records)
-      // It waits at an earlier gap already.
-      if (this.#waiting !== null) break
+      }
       this.#waiting = await this.fence(connection)
     }
-    return []
   }
 
   /**

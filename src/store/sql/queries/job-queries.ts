@@ -284,12 +284,12 @@ export class JobQueries {
           : jobState(job, tallies, now) === 'QUARANTINED'
         if (!isMeant || (ofPipelines && job.task !== null)) continue
         if (!matches(job.spec, job.task, query)) continue
-        if (isOfHeld) {
-          jobs.push(described(job, await this.#heldTasks(connection, job)))
-        } else {
-          const tasks = job.task === null ? await this.#failedTasks(connection, job) : [job.task]
-          jobs.push(quarantinedJob(job, tasks, tallies))
-        }
+        const one = isOfHeld
+          ? described(job, await this.#heldTasks(connection, job))
+          : quarantinedJob(job, await this.#failedTasks(connection, job), tallies)
+        // It left after its tallies were read.
+        if (one.tasks.length === 0) continue
+        jobs.push(one)
         if (jobs.length === query.limit) return { jobs, next: after, now }
       }
       if (query.jobs !== undefined || found.length < PAGE) return { jobs, next: null, now }
@@ -319,8 +319,9 @@ export class JobQueries {
     return byJob
   }
 
-  /** The tasks of a pipeline that are FAILED or DEAD. */
+  /** The tasks of a pipeline that are FAILED or DEAD; of a plain job its only one. */
   async #failedTasks(connection: Connection, job: Job): Promise<Task[]> {
+    if (job.task !== null) return [job.task]
     const [result] = await connection.run([{ sql: this.#sql.failedTasks, rows: [[job.id]] }])
     return this.#tasksOf(job, result?.rows ?? [])
   }

@@ -23,6 +23,7 @@ import type { Baseline, EventRow } from '../rows/event-rows.ts'
 import { baseline, eventRow, historyMark } from '../rows/event-rows.ts'
 import type { Records } from '../rows/records.ts'
 import type { HistoryStatements, SnapshotStatements, Statements } from '../statements.ts'
+import type { EntryFeed } from './entry-feed.ts'
 import { positionedEntries } from './job-queries.ts'
 import { JobFold, NO_LISTENER } from '../verify/job-fold.ts'
 
@@ -91,17 +92,21 @@ async function timeAt(
   return (found?.rows[0]?.[0] as number | undefined) ?? 0
 }
 
-/** Of the whole log, between two places, where no entry has to stand. */
+/**
+ * Of the whole log, between two places, where no entry has to stand. The first ones end where an earlier entry may still
+ * come, so that a reader who goes on behind the last of them misses none; the newest may lack one.
+ */
 export async function logEntries(
   connection: Connection,
   snapshots: SnapshotStatements,
   records: Records,
+  feed: EntryFeed,
   { after, through, limit, newest = false }: EntriesAsked,
 ): Promise<PositionedEntry[]> {
-  const sql = newest ? snapshots.newestEntriesWithin : snapshots.entriesWithin
-  const [result] = await connection.run([{ sql, values: [after, through, limit] }])
-  const found = positionedEntries(result?.rows ?? [], records)
-  return newest ? found.toReversed() : found
+  const values = [after, through, limit]
+  if (!newest) return feed.page(connection, after, { sql: snapshots.entriesWithin, values })
+  const [result] = await connection.run([{ sql: snapshots.newestEntriesWithin, values }])
+  return positionedEntries(result?.rows ?? [], records).toReversed()
 }
 
 class SqlSnapshot implements StoreSnapshot {

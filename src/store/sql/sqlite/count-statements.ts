@@ -120,7 +120,7 @@ export const COUNT_STATEMENTS: CountStatements = {
   uncountPipelines: changeByPipelines('-'),
   countPipelines: changeByPipelines(''),
   deletePipelines: 'delete from pipelines where job = ?',
-  allPipelines: 'select job, type, tags, counted, held from pipelines',
+  allPipelines: 'select job, type, tags, counted, held, until from pipelines',
 
   insertQuestions: `
     insert into questions (list, since, position, stage, segment, name, job)

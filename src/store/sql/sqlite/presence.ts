@@ -43,7 +43,7 @@ const REPORT = `
   on conflict (job) do update set said_at = excluded.said_at, text = excluded.text
   where excluded.said_at >= said_at`
 const ASK = `
-  insert into asked (process, worker, text) select name, ?2, ?3 from processes where name = ?1
+  insert into asked (process, worker, text) select name, ?, ? from processes where name = ?
   on conflict (process, worker) do update set text = excluded.text`
 const FORGET_REPORT = `
   insert into reports (job, said_at, text) values (?, ?, '')
@@ -130,7 +130,7 @@ export class SqlitePresence implements Presence {
   async ask(process: string, worker: string, text: string): Promise<boolean> {
     let isKnown = false
     await this.#insist((database) => {
-      isKnown = Number(database.prepare(ASK).run(process, worker, text).changes) > 0
+      isKnown = Number(database.prepare(ASK).run(worker, text, process).changes) > 0
     })
     return isKnown
   }

@@ -291,8 +291,10 @@ export const SQLITE: Statements = {
         order by due_at limit ?3
       ) where queue = ?2)`,
   limitView: 'select held, full_at from limits where key = ?',
-  limitsUsed:
-    'select key, held, full_at from limits where key > ?1 and key >= ?2 order by key limit ?3',
+  // From one place: of two bounds SQLite goes by the first alone.
+  limitsUsed: `
+    select key, held, full_at from limits where key >= max(?1, ?2) and +key > ?1
+    order by key limit ?3`,
   newestLeases: `
     select job, stage, segment from work indexed by leased where expires_at is not null
     order by expires_at desc limit ?`,

@@ -34,13 +34,13 @@ import { UnusedRows } from './unused-rows.ts'
 /** Rows that are read at once: many of them are of the same pipeline. */
 const MOST_ROWS = 2_000
 
-/** The rows of a pipeline's tallies that were read, added up. */
 interface PipelineAsCounted {
   readonly state: JobState
   /** It has held effects. */
   readonly held: boolean
 }
 
+/** The rows of a pipeline's tallies that were read, added up. */
 class ReadTallies {
   readonly ids: number[] = []
   readonly #stages = new Map<number, TallyChange>()

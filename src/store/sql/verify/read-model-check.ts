@@ -144,7 +144,8 @@ export class ReadModelCheck {
   }
 
   async #checkPipelines(): Promise<void> {
-    for (const [id, type, tags, counted, held] of await this.#rowsOf(this.#sql.allPipelines)) {
+    for (const row of await this.#rowsOf(this.#sql.allPipelines)) {
+      const [id, type, tags, counted, held, until = null] = row
       const job = id as string
       const known = this.#pipelines.get(job)
       this.#pipelines.delete(job)
@@ -163,15 +164,16 @@ export class ReadModelCheck {
       } else if (!known.isToCheck && Boolean(held) !== known.held) {
         const [as, has] = known.held ? ['without', 'some'] : ['with', 'none']
         const what = `it is counted ${as} held effects, and has ${has}`
-        this.#fixPipeline({ ...known, state: counted as JobState }, what)
+        this.#fixPipeline({ ...known, state: counted as JobState }, what, until)
       } else this.#count(known, counted as JobState, Boolean(held))
     }
     for (const missing of this.#pipelines.values()) this.#fixPipeline(missing, 'it is missing')
   }
 
-  #fixPipeline(known: ExpectedPipeline, what: string): void {
+  /** `until`: when its state is another one without an entry. */
+  #fixPipeline(known: ExpectedPipeline, what: string, until: Value = null): void {
     const { job, position, type, tags, state, held } = known
-    const row = [job, position, type, tagsColumn(tags), state, held, null]
+    const row = [job, position, type, tagsColumn(tags), state, held, until]
     this.#report('pipelines', job, what, { table: 'pipelines', job, row })
     this.#count(known, state, held)
   }
