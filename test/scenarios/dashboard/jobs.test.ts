@@ -5,7 +5,7 @@
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { Pawl } from '../../../src/index.ts'
-import { job, open, pipeline, typed } from '../../../src/index.ts'
+import { job, open, typed } from '../../../src/index.ts'
 import { startBrowser } from '../../support/browser.ts'
 import type { BuiltDashboard, ServedDashboard } from '../../support/dashboard.ts'
 import { builtDashboard } from '../../support/dashboard.ts'
@@ -485,39 +485,6 @@ describe('a job', () => {
 })
 
 describe('a pipeline', () => {
-  it('shows of a segment the newest values of a stream, and the newest of many attempts', async () => {
-    const chatty = pipeline('chatty', { input: typed<number[]>() }).stage('talk', {
-      each: 'input',
-      retry: { max: 59, delay: 0 },
-      run: async ({ segment, emit, job: { attempt } }) => {
-        await emit('words', `word ${attempt}`)
-        throw new Error(`no ${segment} in try ${attempt}`)
-      },
-    })
-    const worker = pawl.work([chatty])
-    const { id } = await pawl.submit(chatty, [7, 8])
-    await expect
-      .poll(async () => (await pawl.get(id))?.state, { timeout: 30_000 })
-      .toBe('QUARANTINED')
-    await worker.stop()
-    const { page, faults, go } = await openPage()
-    await go(`job?id=${id}&stage=talk&segment=1`)
-    const segment = page.getByRole('region', { name: 'Segment 1' })
-    await segment.getByRole('row', { name: /^#60 / }).waitFor()
-    await segment.getByText('The newest 50 of 60 attempts.').waitFor()
-    expect(await segment.getByRole('row', { name: /^#10 / }).count()).toBe(0)
-    await segment.getByText('no 8 in try 60').first().waitFor()
-    const stream = segment.getByRole('region', { name: 'Stream words' })
-    await stream.getByText('60 values, from 10 on').waitFor()
-    await stream.getByText('word 60', { exact: true }).waitFor()
-    await stream.getByRole('button', { name: 'Before these' }).click()
-    await stream.getByText('word 1', { exact: true }).waitFor()
-    await stream.getByRole('button', { name: 'The newest' }).click()
-    await stream.getByText('word 60', { exact: true }).waitFor()
-    expect(faults).toEqual([])
-    await page.close()
-  })
-
   it('shows all attempts that run, says that there are more, and has the newest of its history', async () => {
     const { page, go } = await openPage()
     await go(`job?id=${jobs.wide}`)
