@@ -24,6 +24,7 @@ const QUIET_MS = 60
 const LONGEST_MS = 30_000
 const LOOK_MS = 10
 const PACE_ROUNDS = 3
+const NO_VIEW = 'nothing'
 
 export class PageRecorder {
   readonly #page: Page
@@ -49,7 +50,7 @@ export class PageRecorder {
     const page = await browser.newPage()
     const recorder = new PageRecorder(page, url)
     // A view that is not there: who reads is known BEFORE the first view is recorded.
-    await page.goto(`${url}#/nothing`)
+    await page.goto(`${url}#/${NO_VIEW}`)
     await page.locator('header nav li').first().waitFor()
     return recorder
   }
@@ -69,8 +70,9 @@ export class PageRecorder {
   }
 
   async record(route: Route): Promise<RecordedView> {
-    this.#calls = []
     const began = performance.now()
+    await this.#leave()
+    this.#calls = []
     await this.#page.goto(`${this.#url}#/${route.hash}`)
     while (!this.#isQuiet()) {
       if (performance.now() - began > LONGEST_MS) throw new Error(`#/${route.hash} asks on and on.`)
@@ -81,6 +83,13 @@ export class PageRecorder {
 
   close(): Promise<void> {
     return this.#page.close()
+  }
+
+  /** What the view before was about to ask is no call of the next one. */
+  async #leave(): Promise<void> {
+    await this.#page.goto(`${this.#url}#/${NO_VIEW}`)
+    await this.#page.getByText('There is nothing at this address').waitFor()
+    while (this.#open > 0) await new Promise((resolve) => setTimeout(resolve, LOOK_MS))
   }
 
   #isQuiet(): boolean {
