@@ -7,7 +7,7 @@ const ALL = ['src/**/*.test.ts', 'test/**/*.test.ts']
 
 /**
  * Tests that need a process of their own: they put other modules in the place of real ones, go to
- * another folder, count what is called beneath them, or kill. All others share three processes, in which each module is loaded once.
+ * another folder, count what is called beneath them, or kill. All others share four processes, in which each module is loaded once.
  */
 const OF_THEIR_OWN = [
   'test/faults/damage/**/*.test.ts',
@@ -68,8 +68,8 @@ export default defineConfig({
     testTimeout: 300_000,
     // What is waited for comes in its time, also on a busy machine.
     expect: { poll: { timeout: 30_000 } },
-    // One more than cores: a test often waits, for a process, a lease or a server.
-    maxWorkers: 3,
+    // Two more than cores: a test often waits, for a process, a lease, a browser or a server.
+    maxWorkers: 4,
     sequence: { sequencer: OwnFirst },
     projects: [
       { extends: true, test: { name: 'own', include: OF_THEIR_OWN, isolate: true } },
