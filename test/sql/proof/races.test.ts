@@ -78,6 +78,38 @@ async function settled(work: Promise<unknown>): Promise<boolean> {
   return isOver
 }
 
+describe.each(DATABASE_NAMES)('a pipeline on %s', (name) => {
+  it('that changes while upkeep looks at it is looked at again', async () => {
+    const address = await freshAddress(name)
+    const operator = new Hand(await openAt(address))
+    const stages = [stage('only', { policy: policy({ queue: 'q' }), each: 'input' })]
+    const spec = pipeline(stages, { type: 'red', input: '[1,2]' })
+    await operator.must({ type: 'SubmitJob', job: 'p', spec })
+    await operator.must({ type: 'OpenStage', job: 'p', stage: 0 })
+    expect(await operator.claim(['red'], 'only')).toHaveLength(2)
+    const { tallyRows } = dialectOf(address).statements
+    let isCancelled = false
+    const store = await openAt(address, {}, (inner) => ({
+      close: () => inner.close(),
+      async run(asks) {
+        // The job has been read.
+        if (!isCancelled && asks.some(({ sql }) => sql === tallyRows)) {
+          isCancelled = true
+          await operator.must({ type: 'CancelJob', job: 'p', by: 'me', reason: '' })
+        }
+        return inner.run(asks)
+      },
+    }))
+    const due = async () =>
+      (await store.query({ kind: 'upkeep', limit: 9 })).map(({ type }) => type)
+    expect(await due()).toEqual([])
+    expect(isCancelled).toBe(true)
+    expect(await due()).toEqual(['StopTask', 'StopTask'])
+    await store.close()
+    await operator.store.close()
+  })
+})
+
 async function two(): Promise<{ address: Address; open: () => Promise<Connection> }> {
   const address = await freshAddress('PostgreSQL')
   await (await openAt(address)).close()

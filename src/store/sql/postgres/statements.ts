@@ -505,9 +505,9 @@ export const POSTGRES: Statements = {
     select t.id, ${TALLY_COLUMNS.map((column) => `t.${column}`).join(', ')} from ${names}
     cross join lateral (select * from tallies x where x.job = given.name offset 0) t`,
   keepJobs: `
-    select 1 from (select name from ${names} order by name) as given
+    select w.job, w.version from (select name from ${names} order by name) as given
     cross join lateral (
-      select 1 from work x where x.job = given.name${OWN} for key share
+      select x.job, x.version from work x where x.job = given.name${OWN} for key share
     ) w`,
   foldTallies: `
     with free as (

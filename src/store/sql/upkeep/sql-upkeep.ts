@@ -40,6 +40,17 @@ interface PipelineAsCounted {
   readonly held: boolean
 }
 
+/** For which nothing is left to do. */
+interface CheckedPipeline {
+  readonly id: string
+  /** As it was read BEFORE its tallies; null: it was not there. */
+  readonly version: number | null
+  /** The rows of its tallies that were read. */
+  readonly rows: readonly number[]
+  /** It is over. Null: it is not. */
+  readonly end: { readonly at: number; readonly checks: readonly CallCheck[] } | null
+}
+
 /** The rows of a pipeline's tallies that were read, added up. */
 class ReadTallies {
   readonly ids: number[] = []
@@ -158,25 +169,28 @@ export class SqlUpkeep {
     // BEFORE the tallies: a stage that is known to be opened has its tasks in them.
     const jobs = await this.#queries.ownRecords(connection, ids)
     const { byJob, counted } = await this.#readTallies(connection, ids)
-    const finished = new Set(ids)
-    const ended: Row[] = []
-    const checks: CallCheck[] = []
+    const checked: CheckedPipeline[] = []
     for (const job of jobs) {
-      const tallies = byJob.get(job.id)?.tallies(job)
-      if (tallies === undefined) continue
+      const read = byJob.get(job.id)
+      if (read === undefined) continue
+      const tallies = read.tallies(job)
       const before = commands.length
-      if (before < limit) await this.#checkPipeline(connection, job, tallies, commands, limit)
-      if (commands.length > before || before >= limit) finished.delete(job.id)
-      else if (isFinal(jobState(job, tallies, 0))) {
-        ended.push([job.id, jobEndedAt(job, tallies)])
-        checks.push(...checksOfEnd(job))
-      }
+      if (before >= limit) continue
+      await this.#checkPipeline(connection, job, tallies, commands, limit)
+      if (commands.length > before) continue
+      const isOver = isFinal(jobState(job, tallies, 0))
+      const end = isOver ? { at: jobEndedAt(job, tallies), checks: checksOfEnd(job) } : null
+      checked.push({ id: job.id, version: job.version, rows: read.ids, end })
     }
-    const read = [...byJob].filter(([id]) => finished.has(id))
+    // Of jobs that were forgotten, nothing stays.
+    const there = new Set(jobs.map(({ id }) => id))
+    for (const [id, { ids: rows }] of byJob) {
+      if (!there.has(id)) checked.push({ id, version: null, rows, end: null })
+    }
     // BEFORE the tallies are folded: what is folded is not looked at again.
     const moved = jobs.filter(({ id }) => byJob.get(id)?.isSurelyCounted(counted.get(id)) !== true)
     if (moved.length > 0) await this.#pipelineStates.countAgain(connection, moved)
-    await this.#fold(connection, read, ended, checks)
+    await this.#fold(connection, checked)
   }
 
   async #readTallies(
@@ -210,21 +224,33 @@ export class SqlUpkeep {
 
   /**
    * Nothing is left to do for these pipelines, as far as the rows say that were read. What was added since
-   * stays to be checked.
+   * stays to be checked, and so does a job that changed since it was read: its own rows may be among those that were read AFTER it.
    */
-  async #fold(
-    connection: Connection,
-    read: readonly (readonly [job: string, tallies: ReadTallies])[],
-    ended: readonly Row[],
-    checks: readonly CallCheck[],
-  ): Promise<void> {
+  async #fold(connection: Connection, checked: readonly CheckedPipeline[]): Promise<void> {
+    const { begin, rollback } = this.#context.sql
+    if (checked.length === 0) return
+    try {
+      const [, kept] = await connection.run([
+        { sql: begin, values: [] },
+        // If it were forgotten meanwhile, what is folded would be left behind.
+        { sql: this.#context.sql.keepJobs, rows: checked.map(({ id }) => [id]) },
+      ])
+      const versions = new Map((kept?.rows ?? []).map(([job, version]) => [job, Number(version)]))
+      const unchanged = checked.filter(({ id, version }) => (versions.get(id) ?? null) === version)
+      await this.#foldUnchanged(connection, unchanged)
+    } catch (error) {
+      await connection.run([{ sql: rollback, values: [] }]).catch(() => undefined)
+      throw error
+    }
+  }
+
+  /** Ends the transaction. */
+  async #foldUnchanged(connection: Connection, checked: readonly CheckedPipeline[]): Promise<void> {
     const { sql } = this.#context
-    if (read.length === 0) return
-    const ids = JSON.stringify(read.flatMap(([, tallies]) => tallies.ids))
+    const ids = JSON.stringify(checked.flatMap(({ rows }) => rows))
+    const ended = checked.flatMap(({ id, end }): Row[] => (end === null ? [] : [[id, end.at]]))
+    const checks = checked.flatMap(({ end }) => end?.checks ?? [])
     await connection.run([
-      { sql: sql.begin, values: [] },
-      // If it were forgotten meanwhile, what is folded would be left behind.
-      { sql: sql.keepJobs, rows: read.map(([job]) => [job]) },
       { sql: sql.foldTallies, values: [ids] },
       { sql: sql.deleteTallies, values: [ids] },
       { sql: sql.markEnded, rows: ended },
