@@ -328,7 +328,9 @@ export interface Statements extends CallStatements, CountStatements {
   readonly pipelinesToCheck: string
   /** rows (job) → id, TALLY_COLUMNS. */
   readonly tallyRows: string
-  /** rows (job) → job, version of its own row, which is not deleted until the transaction is over. */
+  /** rows (job) → job, version of its own row. */
+  readonly jobVersions: string
+  /** rows (job): its own row is not deleted until the transaction is over. */
   readonly keepJobs: string
   /**
    * ids as JSON: one row for each stage in place of these, of those that are still there and that no other

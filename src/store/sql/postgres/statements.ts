@@ -504,10 +504,11 @@ export const POSTGRES: Statements = {
   tallyRows: `
     select t.id, ${TALLY_COLUMNS.map((column) => `t.${column}`).join(', ')} from ${names}
     cross join lateral (select * from tallies x where x.job = given.name offset 0) t`,
+  jobVersions: `select w.job, w.version from ${names} ${rowsOf('given.name', OWN)}`,
   keepJobs: `
-    select w.job, w.version from (select name from ${names} order by name) as given
+    select 1 from (select name from ${names} order by name) as given
     cross join lateral (
-      select x.job, x.version from work x where x.job = given.name${OWN} for key share
+      select 1 from work x where x.job = given.name${OWN} for key share
     ) w`,
   foldTallies: `
     with free as (

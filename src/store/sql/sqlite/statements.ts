@@ -317,7 +317,8 @@ export const SQLITE: Statements = {
   pastDeadline: pastDeadline('?', '?'),
   pipelinesToCheck: 'select job from tallies where to_check order by id limit ?',
   tallyRows: `select id, ${TALLY_COLUMNS.join(', ')} from tallies where job = ?`,
-  keepJobs: 'select job, version from work where job = ? and stage = -1 and segment = 0',
+  jobVersions: 'select job, version from work where job = ? and stage = -1 and segment = 0',
+  keepJobs: nothing,
   foldTallies: `
     insert into tallies (${TALLY_COLUMNS.join(', ')})
     select x.job, x.stage, 0, ${tallySums}, max(x.ended_at)

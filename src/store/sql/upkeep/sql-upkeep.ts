@@ -43,8 +43,6 @@ interface PipelineAsCounted {
 /** For which nothing is left to do. */
 interface CheckedPipeline {
   readonly id: string
-  /** As it was read BEFORE its tallies; null: it was not there. */
-  readonly version: number | null
   /** The rows of its tallies that were read. */
   readonly rows: readonly number[]
   /** It is over. Null: it is not. */
@@ -168,7 +166,7 @@ export class SqlUpkeep {
   ): Promise<void> {
     // BEFORE the tallies: a stage that is known to be opened has its tasks in them.
     const jobs = await this.#queries.ownRecords(connection, ids)
-    const { byJob, counted } = await this.#readTallies(connection, ids)
+    const { byJob, counted, versions } = await this.#readTallies(connection, ids)
     const checked: CheckedPipeline[] = []
     for (const job of jobs) {
       const read = byJob.get(job.id)
@@ -178,14 +176,15 @@ export class SqlUpkeep {
       if (before >= limit) continue
       await this.#checkPipeline(connection, job, tallies, commands, limit)
       if (commands.length > before) continue
+      // It changed since it was read, and what is to be done about that is not known: the rows that say so stay to be checked.
+      if (versions.get(job.id) !== job.version) continue
       const isOver = isFinal(jobState(job, tallies, 0))
       const end = isOver ? { at: jobEndedAt(job, tallies), checks: checksOfEnd(job) } : null
-      checked.push({ id: job.id, version: job.version, rows: read.ids, end })
+      checked.push({ id: job.id, rows: read.ids, end })
     }
     // Of jobs that were forgotten, nothing stays.
-    const there = new Set(jobs.map(({ id }) => id))
     for (const [id, { ids: rows }] of byJob) {
-      if (!there.has(id)) checked.push({ id, version: null, rows, end: null })
+      if (!versions.has(id)) checked.push({ id, rows, end: null })
     }
     // BEFORE the tallies are folded: what is folded is not looked at again.
     const moved = jobs.filter(({ id }) => byJob.get(id)?.isSurelyCounted(counted.get(id)) !== true)
@@ -200,13 +199,19 @@ export class SqlUpkeep {
     readonly byJob: ReadonlyMap<string, ReadTallies>
     /** What each is counted as. */
     readonly counted: ReadonlyMap<string, PipelineAsCounted>
+    /** Of jobs that are there, AFTER their tallies were read. */
+    readonly versions: ReadonlyMap<string, number>
   }> {
     const rows = ids.map((id) => [id])
-    const { tallyRows, countedPipelines } = this.#context.sql
-    const [found, states] = await connection.run([
+    const { tallyRows, countedPipelines, jobVersions } = this.#context.sql
+    const [found, states, now] = await connection.run([
       { sql: tallyRows, rows },
       { sql: countedPipelines, rows },
+      { sql: jobVersions, rows },
     ])
+    const versions = new Map(
+      (now?.rows ?? []).map(([job, version]): [string, number] => [job as string, Number(version)]),
+    )
     const counted = new Map(
       (states?.rows ?? []).map(([job, state, held]): [string, PipelineAsCounted] => {
         return [job as string, { state: state as JobState, held: Boolean(held) }]
@@ -219,38 +224,23 @@ export class SqlUpkeep {
       byJob.set(job, read)
       read.add(row)
     }
-    return { byJob, counted }
+    return { byJob, counted, versions }
   }
 
   /**
    * Nothing is left to do for these pipelines, as far as the rows say that were read. What was added since
-   * stays to be checked, and so does a job that changed since it was read: its own rows may be among those that were read AFTER it.
+   * stays to be checked.
    */
   async #fold(connection: Connection, checked: readonly CheckedPipeline[]): Promise<void> {
-    const { begin, rollback } = this.#context.sql
-    if (checked.length === 0) return
-    try {
-      const [, kept] = await connection.run([
-        { sql: begin, values: [] },
-        // If it were forgotten meanwhile, what is folded would be left behind.
-        { sql: this.#context.sql.keepJobs, rows: checked.map(({ id }) => [id]) },
-      ])
-      const versions = new Map((kept?.rows ?? []).map(([job, version]) => [job, Number(version)]))
-      const unchanged = checked.filter(({ id, version }) => (versions.get(id) ?? null) === version)
-      await this.#foldUnchanged(connection, unchanged)
-    } catch (error) {
-      await connection.run([{ sql: rollback, values: [] }]).catch(() => undefined)
-      throw error
-    }
-  }
-
-  /** Ends the transaction. */
-  async #foldUnchanged(connection: Connection, checked: readonly CheckedPipeline[]): Promise<void> {
     const { sql } = this.#context
+    if (checked.length === 0) return
     const ids = JSON.stringify(checked.flatMap(({ rows }) => rows))
     const ended = checked.flatMap(({ id, end }): Row[] => (end === null ? [] : [[id, end.at]]))
     const checks = checked.flatMap(({ end }) => end?.checks ?? [])
     await connection.run([
+      { sql: sql.begin, values: [] },
+      // If it were forgotten meanwhile, what is folded would be left behind.
+      { sql: sql.keepJobs, rows: checked.map(({ id }) => [id]) },
       { sql: sql.foldTallies, values: [ids] },
       { sql: sql.deleteTallies, values: [ids] },
       { sql: sql.markEnded, rows: ended },
